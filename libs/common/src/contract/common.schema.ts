@@ -1,0 +1,62 @@
+import { z } from 'zod'
+
+/** Prefixes of the identifiers (TypeIDs: prefix, underscore, 26 characters of base32). */
+export const idPrefixes = [
+  'node', 'run', 'cron', 'req', 'tkt', 'obj', 'dlv', 'doc', 'upl', 'shr', 'job', 'tok', 'app', 'msg', 'rep', 'evt',
+] as const
+export type IdPrefix = (typeof idPrefixes)[number]
+
+/** Pattern of an identifier with this prefix; the suffix is a 128-bit number, so its first digit is 0–7. */
+export const idPattern = (prefix: IdPrefix): RegExp => new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
+
+export const idOf = (prefix: IdPrefix) =>
+  z.string().regex(idPattern(prefix), `must be an identifier that starts with ${prefix}_`).meta({ examples: [`${prefix}_01jd0000000000000000000000`] })
+
+export const nodeId = idOf('node')
+
+/** RFC 3339 in UTC with milliseconds. */
+export const time = z.iso.datetime({ precision: 3 }).meta({ description: 'RFC 3339 time in UTC with milliseconds' })
+
+/** Names that a person gives: providers, profiles, custom objects. */
+export const slug = z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, 'must be a name of a-z, 0-9, _ . -')
+
+export const absolutePath = z
+  .string()
+  .min(1)
+  .max(4096)
+  .refine((path) => path.startsWith('/') && !path.includes('\0'), 'must be an absolute path')
+
+export const jsonSchema = z.record(z.string(), z.unknown()).meta({ description: 'A JSON Schema (draft 2020-12)' })
+
+/** Any JSON value. */
+export const json = z.unknown()
+
+/** Query strings are text: a whole number in a query. */
+export const queryInt = (min: number, max: number) =>
+  z.coerce.number().int().min(min).max(max)
+
+export const queryFlag = z.enum(['true', 'false']).transform((text) => text === 'true')
+
+export const pageQuery = {
+  limit: queryInt(1, 200).default(50).meta({ description: 'Entries a page, 1 to 200' }),
+  after: z.string().max(512).optional().meta({ description: 'Cursor of the previous page' }),
+}
+
+export const pageOf = <T extends z.ZodType>(entry: T) =>
+  z.object({ data: z.array(entry), next_cursor: z.string().nullable(), has_more: z.boolean() })
+
+/** Who did something, as events and records show it. */
+export const actorRef = z.object({
+  kind: z.enum(['owner', 'app', 'run', 'node', 'pub', 'system']),
+  id: z.string().nullable(),
+})
+
+/** Tokens and money, added up over the life of what they describe; `context_tokens` is a gauge. */
+export const usage = z.object({
+  input_tokens: z.int().min(0),
+  output_tokens: z.int().min(0),
+  cached_tokens: z.int().min(0),
+  cost_usd: z.number().min(0),
+  context_tokens: z.int().min(0),
+})
+export type Usage = z.infer<typeof usage>

@@ -1,0 +1,305 @@
+/**
+ * The one catalogue of error codes. `code` is the API: a client compares codes, never texts.
+ *
+ * A code has one kind; the kind decides the HTTP status and whether trying again can help. `docs/errors.md` and the
+ * SDK's error classes are made from this file.
+ */
+
+export type ErrorKind =
+  | 'invalid'
+  | 'unauthenticated'
+  | 'budget'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'gone'
+  | 'precondition'
+  | 'too_large'
+  | 'unprocessable'
+  | 'exhausted'
+  | 'internal'
+  | 'upstream'
+  | 'unavailable'
+  | 'full'
+  | 'deadline'
+
+interface KindFacts {
+  readonly status: number
+  readonly retryable: boolean
+  /** Exit code of the command line for this kind. */
+  readonly exit: number
+}
+
+export const errorKinds = {
+  invalid: { status: 400, retryable: false, exit: 1 },
+  unprocessable: { status: 422, retryable: false, exit: 1 },
+  unauthenticated: { status: 401, retryable: false, exit: 6 },
+  budget: { status: 402, retryable: false, exit: 1 },
+  forbidden: { status: 403, retryable: false, exit: 6 },
+  not_found: { status: 404, retryable: false, exit: 3 },
+  conflict: { status: 409, retryable: false, exit: 4 },
+  gone: { status: 410, retryable: false, exit: 3 },
+  precondition: { status: 412, retryable: false, exit: 4 },
+  too_large: { status: 413, retryable: false, exit: 1 },
+  exhausted: { status: 429, retryable: true, exit: 5 },
+  internal: { status: 500, retryable: true, exit: 1 },
+  upstream: { status: 502, retryable: true, exit: 5 },
+  unavailable: { status: 503, retryable: true, exit: 5 },
+  deadline: { status: 504, retryable: true, exit: 5 },
+  full: { status: 507, retryable: true, exit: 5 },
+} as const satisfies Record<ErrorKind, KindFacts>
+
+interface CodeFacts {
+  readonly kind: ErrorKind
+  /** Short, for people; stands in `title`. */
+  readonly title: string
+  /** What the caller can do about it; stands in the documentation and in the command line's answer. */
+  readonly remedy: string
+  /** Overrides the kind's own answer to "does trying again help". */
+  readonly retryable?: boolean
+}
+
+const define = <const T extends Record<string, CodeFacts>>(codes: T): T => codes
+
+export const errorCodes = define({
+  malformed_request: {
+    kind: 'invalid',
+    title: 'The request could not be read',
+    remedy: 'Send valid JSON with Content-Type application/json.',
+  },
+  validation_failed: {
+    kind: 'unprocessable',
+    title: 'The request does not fit the contract',
+    remedy: 'Each entry of `errors` points at a field and says what it takes.',
+  },
+  idempotency_key_reused: {
+    kind: 'unprocessable',
+    title: 'The idempotency key belongs to another request',
+    remedy: 'Use a fresh key for a different body; repeat a request with its own body only.',
+  },
+  result_schema_mismatch: {
+    kind: 'unprocessable',
+    title: 'The result does not satisfy the schema that the node was created with',
+    remedy: 'Submit a value that fits `result_schema`; `errors` names each difference.',
+  },
+  token_missing: {
+    kind: 'unauthenticated',
+    title: 'No bearer token was sent',
+    remedy: 'Send `Authorization: Bearer <token>`; `svc sys connect` prints the base URL and a token.',
+  },
+  token_invalid: {
+    kind: 'unauthenticated',
+    title: 'The bearer token is not valid',
+    remedy: 'Check for a truncated copy; `svc sys connect` prints a valid one.',
+  },
+  token_expired: {
+    kind: 'unauthenticated',
+    title: 'The bearer token has expired',
+    remedy: 'Ask the owner of the daemon for a new token.',
+  },
+  token_revoked: {
+    kind: 'unauthenticated',
+    title: 'The bearer token was revoked',
+    remedy: 'Ask the owner of the daemon for a new token.',
+  },
+  scope_missing: {
+    kind: 'forbidden',
+    title: 'The token lacks a scope',
+    remedy: 'Use a token that holds the scope named in `scope`.',
+  },
+  scope_exceeds_ceiling: {
+    kind: 'forbidden',
+    title: 'The scopes asked for lie outside what the caller holds',
+    remedy: 'Leave out the scopes named in `scopes`, or ask with a token that holds them.',
+  },
+  owner_required: {
+    kind: 'forbidden',
+    title: 'Only the owner may do this',
+    remedy: "Use the owner's token (`svc sys connect`).",
+  },
+  node_token_required: {
+    kind: 'forbidden',
+    title: "Only the node's own token may do this",
+    remedy: 'This route belongs to the process that hosts the node.',
+  },
+  listener_forbidden: {
+    kind: 'forbidden',
+    title: 'This route is not served on this listener',
+    remedy: "Call the owner's listener, or use the routes of the application listener.",
+  },
+  host_forbidden: {
+    kind: 'forbidden',
+    title: 'The Host or Origin header is not allowed',
+    remedy: 'Call the daemon by its own address; a browser page needs its origin allowed by the owner.',
+  },
+  path_outside_scope: {
+    kind: 'forbidden',
+    title: 'The path lies outside what the caller may reach',
+    remedy: 'Stay inside the working directory and the mounted directories.',
+  },
+  not_found: {
+    kind: 'not_found',
+    title: 'There is no such resource',
+    remedy: 'Check the identifier; a resource of somebody else answers alike.',
+  },
+  route_not_found: {
+    kind: 'not_found',
+    title: 'There is no such route',
+    remedy: 'See /v1/openapi.json for the routes that this daemon serves.',
+  },
+  illegal_transition: {
+    kind: 'conflict',
+    title: 'The resource cannot do this in its present state',
+    remedy: '`state` and `event` name what was refused; read the resource and choose what its state allows.',
+  },
+  already_finalized: {
+    kind: 'conflict',
+    title: 'The final report was given already',
+    remedy: 'A piece of work ends once; send the node a message to give it new work.',
+  },
+  result_already_submitted: {
+    kind: 'conflict',
+    title: 'A result was submitted already',
+    remedy: 'A result is immutable; send the node a message to give it new work.',
+  },
+  stale_generation: {
+    kind: 'conflict',
+    title: 'A newer process hosts this node',
+    remedy: 'The caller was replaced and must stop; nothing was written.',
+  },
+  journal_conflict: {
+    kind: 'conflict',
+    title: 'The journal already holds something else at this position',
+    remedy: 'Bind again and go on from the recorded position.',
+  },
+  version_conflict: {
+    kind: 'conflict',
+    title: 'Somebody changed the resource at the same time',
+    remedy: 'Read it again and repeat the change.',
+    retryable: true,
+  },
+  idempotency_in_progress: {
+    kind: 'conflict',
+    title: 'The first request with this idempotency key is still running',
+    remedy: 'Try again shortly with the same key.',
+    retryable: true,
+  },
+  already_exists: {
+    kind: 'conflict',
+    title: 'A resource of that name exists already',
+    remedy: 'Choose another name, or change the one that exists.',
+  },
+  cursor_expired: {
+    kind: 'gone',
+    title: 'Events before the oldest kept one are gone',
+    remedy: 'Read the resource afresh and go on from `oldest`.',
+  },
+  precondition_failed: {
+    kind: 'precondition',
+    title: 'The resource is not at the version that the caller named',
+    remedy: 'Read it again and repeat the change on the present version.',
+  },
+  payload_too_large: {
+    kind: 'too_large',
+    title: 'The request is too large',
+    remedy: '`limit` says how many bytes this route takes.',
+  },
+  headers_too_large: {
+    kind: 'too_large',
+    title: 'The request headers are too large',
+    remedy: 'Send fewer or shorter headers.',
+  },
+  rate_limited: {
+    kind: 'exhausted',
+    title: 'Too many requests',
+    remedy: 'Wait as long as Retry-After says.',
+  },
+  quota_exceeded: {
+    kind: 'exhausted',
+    title: 'A limit of the daemon is reached',
+    remedy: '`limit` names it; the owner can raise it.',
+    retryable: false,
+  },
+  internal: {
+    kind: 'internal',
+    title: 'The daemon failed',
+    remedy: "The daemon's log has the cause under this request id.",
+  },
+  model_error: {
+    kind: 'upstream',
+    title: 'The model provider failed',
+    remedy: '`provider`, `reason` and `upstream_status` say how; see `svc model status`.',
+  },
+  model_not_found: {
+    kind: 'unprocessable',
+    title: 'The provider does not know this model',
+    remedy: 'Check the name with the provider, or change the ladder with `svc model config`.',
+  },
+  model_not_configured: {
+    kind: 'unavailable',
+    title: 'No model can serve this call',
+    remedy:
+      'Add a credential (`svc model add openai --key-file …`) or a local provider (`svc model add ollama --base-url http://127.0.0.1:11434/v1 --model …`), then `svc model status`.',
+    retryable: false,
+  },
+  model_call_unknown: {
+    kind: 'conflict',
+    title: 'An earlier attempt of this model call ended unseen',
+    remedy: 'It is recorded as outcome_unknown; ask again with the next attempt.',
+    retryable: true,
+  },
+  budget_exhausted: {
+    kind: 'budget',
+    title: 'The budget is used up',
+    remedy: 'Ask the owner to raise it.',
+  },
+  service_unavailable: {
+    kind: 'unavailable',
+    title: 'A part of the daemon is not there',
+    remedy: '`service` names it; try again shortly, or see `svc sys status`.',
+  },
+  not_leader: {
+    kind: 'unavailable',
+    title: 'This writer was replaced',
+    remedy: 'Try again; the request goes to the present one.',
+  },
+  version_mismatch: {
+    kind: 'unavailable',
+    title: 'Two parts of the daemon are of versions that do not fit',
+    remedy: '`remedy` says which to restart.',
+    retryable: false,
+  },
+  storage_full: {
+    kind: 'full',
+    title: 'No space is left to store this',
+    remedy: 'Free space on the disk of the daemon; nothing was changed.',
+  },
+  deadline_exceeded: {
+    kind: 'deadline',
+    title: 'The time for this request ran out',
+    remedy: 'Try again with a longer timeout.',
+  },
+  client_closed: {
+    kind: 'deadline',
+    title: 'The caller went away',
+    remedy: 'Nothing to do: the caller canceled the request.',
+    retryable: false,
+  },
+})
+
+export type ErrorCode = keyof typeof errorCodes
+
+export interface ErrorFacts extends CodeFacts {
+  readonly status: number
+  readonly retryable: boolean
+  readonly exit: number
+}
+
+/** All that is known of a code, with its kind's defaults filled in. */
+export const factsOf = (code: ErrorCode): ErrorFacts => {
+  const facts: CodeFacts = errorCodes[code]
+  return { ...errorKinds[facts.kind], ...facts, retryable: facts.retryable ?? errorKinds[facts.kind].retryable }
+}
+
+export const isErrorCode = (value: unknown): value is ErrorCode =>
+  typeof value === 'string' && Object.hasOwn(errorCodes, value)

@@ -1,0 +1,34 @@
+import { brokerOperations } from './broker.operations.js'
+import type { Operation } from './define.js'
+import { internalOperations } from './internal.operations.js'
+import { modelOperations } from './model.operations.js'
+import { nodeOperations } from './node.operations.js'
+import { systemOperations } from './system.operations.js'
+
+/** Every operation of the daemon. A route that isn't here doesn't exist. */
+export const operations = [
+  ...systemOperations,
+  ...nodeOperations,
+  ...brokerOperations,
+  ...modelOperations,
+  ...internalOperations,
+] as const
+
+type All = (typeof operations)[number]
+export type OperationName = All['name']
+
+/** The contract by name: `contract['nodes.create']`. */
+export const contract = Object.fromEntries(operations.map((entry) => [entry.name, entry])) as {
+  readonly [Name in OperationName]: Extract<All, { name: Name }>
+}
+
+/** Operations that are HTTP routes, typed or not. */
+export const routes = operations.filter((entry): boolean => entry.kind === 'route' || entry.kind === 'untyped') as readonly Operation[]
+
+export * from './broker.schema.js'
+export * from './common.schema.js'
+export * from './define.js'
+export * from './errors.js'
+export * from './internal.operations.js'
+export * from './model.schema.js'
+export * from './node.schema.js'

@@ -1,0 +1,82 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+
+/** `host:port`, with brackets around an IPv6 host. */
+const listen = z.string().regex(/^(\[[0-9a-f:]+\]|[^:\s]+):\d{1,5}$/i, 'must be host:port')
+const count = z.coerce.number().int().min(0)
+const ms = count
+
+/**
+ * Every setting of the daemon. Each stands in the environment, or in `svc.config.json` of the data directory by the
+ * same name; the environment wins. An unknown name that starts with `SVC_` is refused, so that a typo can't be ignored.
+ */
+export const settings = z.strictObject({
+  SVC_DATA_DIR: z.string().startsWith('/').default(join(homedir(), '.local/share/svc')),
+  SVC_OWNER_LISTEN: listen.default('127.0.0.1:7420'),
+  SVC_APP_LISTEN: listen.default('127.0.0.1:7421'),
+  DATABASE_URL: z.string().optional(),
+  NATS_URL: z.string().optional(),
+  REDIS_URL: z.string().optional(),
+  SVC_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']).default('info'),
+  SVC_HEALTH_LISTEN: listen.optional(),
+  /** Base URL that brokers and clients use; made from SVC_OWNER_LISTEN unless given. */
+  SVC_BASE_URL: z.url().optional(),
+  /** Names this machine's host; one host a machine. */
+  SVC_HOST_ID: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/).default('local'),
+  /** Names this writer: the same name takes its own lease over at once, another waits until it runs out. */
+  SVC_LEASE_HOLDER: z.string().min(1).optional(),
+  SVC_CREDENTIALS_KEY_FILE: z.string().optional(),
+  SVC_NODE_TOKEN_KEY_FILE: z.string().optional(),
+  SVC_OWNER_TOKEN_FILE: z.string().optional(),
+  /** Extra Host header values that the owner's listener answers to, comma-separated. */
+  SVC_ALLOWED_HOSTS: z.string().optional(),
+  SVC_BROKER_CAP: count.default(64),
+  SVC_BROKER_WARM: count.default(1),
+  SVC_BROKER_REUSE: count.default(50),
+  SVC_BOOT_GRACE_MS: ms.default(20_000),
+  SVC_RECONCILE_MS: ms.default(2000),
+  SVC_LAUNCH_BUDGET: count.default(5),
+  SVC_LAUNCH_WINDOW_MS: ms.default(600_000),
+  SVC_LAUNCH_CONCURRENCY: count.default(8),
+  SVC_BODY_LIMIT: count.default(1024 * 1024),
+  SVC_SSE_CLIENTS: count.default(1000),
+})
+export type Settings = z.infer<typeof settings>
+
+/** Names that belong to clients and to the tests, not to the daemon. */
+const foreign = /^SVC_(TOKEN|NODE_ID|TEST_\w+|BROKER_MARK|DATA_MARK|CONFIG)$/
+
+const readFile = (path: string): Record<string, unknown> => {
+  if (!existsSync(path)) return {}
+  try {
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(readFileSync(path, 'utf8')))
+  } catch (cause) {
+    throw new Error(`${path} is not a JSON object of settings`, { cause })
+  }
+}
+
+/**
+ * Reads and checks the settings.
+ *
+ * @throws Error that names each unknown or invalid setting.
+ */
+export const loadSettings = (env: NodeJS.ProcessEnv = process.env): Settings => {
+  const known = Object.keys(settings.shape)
+  const fromEnv = Object.fromEntries(
+    Object.entries(env).filter(
+      ([name, value]) => value !== undefined && value !== '' && (known.includes(name) || (name.startsWith('SVC_') && !foreign.test(name))),
+    ),
+  )
+  const dataDir = (fromEnv.SVC_DATA_DIR as string | undefined) ?? settings.shape.SVC_DATA_DIR.parse(undefined)
+  const fromFile = readFile(env.SVC_CONFIG ?? join(dataDir, 'svc.config.json'))
+  const parsed = settings.safeParse({ ...fromFile, ...fromEnv })
+  if (!parsed.success) throw new Error(`The configuration is not valid:\n${z.prettifyError(parsed.error)}`)
+  return parsed.data
+}
+
+/** The settings of this process as a Nest provider's token. */
+export const SETTINGS = Symbol('settings')
+
+export const baseUrlOf = (config: Settings): string => config.SVC_BASE_URL ?? `http://${config.SVC_OWNER_LISTEN}`
