@@ -9,7 +9,7 @@ const isClock = (path) => /(^|[/.])clock\.ts$/.test(path)
 const isProduct = (path) => /^(apps|libs)\//.test(path) && !isTest(path)
 /** The one file that may wait by the clock, and the one that may leave a suite out (loudly). */
 const waits = 'libs/common/src/testing/wait-for.ts'
-const skips = 'libs/common/src/testing/container-engine.ts'
+const skips = 'libs/common/src/testing/describe-with-engine.ts'
 
 const rules = [
   {

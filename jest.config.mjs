@@ -1,0 +1,39 @@
+// Three tiers. Unit tests need nothing; the other two share one Postgres, NATS and Redis, brought up once for the run.
+import { availableParallelism } from 'node:os'
+
+const tier = {
+  rootDir: '.',
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: { '^.+\\.ts$': '@swc/jest' },
+  resolver: '<rootDir>/test/support/jest-resolver.cjs',
+  setupFiles: ['reflect-metadata'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/dist/'],
+}
+const servers = {
+  globalSetup: '<rootDir>/test/support/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
+}
+
+export default {
+  maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
+  testSequencer: '<rootDir>/test/support/sequencer.cjs',
+  projects: [
+    { ...tier, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,test,scripts}/**/*.spec.ts'] },
+    {
+      ...tier,
+      ...servers,
+      displayName: 'integration',
+      testMatch: ['<rootDir>/{apps,libs}/**/*.int-spec.ts'],
+      testTimeout: 20_000,
+    },
+    {
+      ...tier,
+      ...servers,
+      displayName: 'e2e',
+      testMatch: ['<rootDir>/test/{e2e,chaos}/**/*.e2e-spec.ts'],
+      testTimeout: 60_000,
+    },
+  ],
+}
