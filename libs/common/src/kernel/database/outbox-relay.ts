@@ -1,0 +1,115 @@
+import { backoff, type Clock, systemClock } from '../clock.js'
+import type { Logger } from '../log.js'
+import type { DueMessage, Outbox } from './outbox.js'
+import type { Reader } from './tx.js'
+
+/** Hands one message to its target's service. Resolves once that has stored or refused it for good; anything thrown is tried again. */
+export type Deliver = (message: DueMessage) => Promise<void>
+
+export interface RelayOptions {
+  readonly reader: Reader
+  readonly outbox: Outbox
+  readonly deliver: Deliver
+  readonly log: Logger
+  readonly clock?: Clock
+  /** The net in ms for messages that no wake-up announced; 5,000 unless given. */
+  readonly poll?: number
+}
+
+const BATCH = 32
+/** Seconds that a claim lasts: a message of a relay that died is delivered again after them. Above any delivery's timeout. */
+const CLAIM_SECONDS = 15
+const RETRY = { base: 200, cap: 60_000 }
+const KEEP_ACKNOWLEDGED = '7 days'
+
+/**
+ * Delivers the open messages of an outbox, each at least once. Several relays may work on one outbox: a claim is a short
+ * statement with SKIP LOCKED, and no transaction stays open during a delivery.
+ */
+export class OutboxRelay {
+  readonly #options: RelayOptions
+  readonly #clock: Clock
+  readonly #sql: Record<'claim' | 'acknowledge' | 'postpone' | 'prune', string>
+  #stopWaking: (() => void) | undefined
+  #callOff: (() => void) | undefined
+  #running: Promise<void> | undefined
+  #again = false
+  #stopped = true
+
+  constructor(options: RelayOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    const table = `${options.outbox.schema}.outbox`
+    this.#sql = {
+      claim: `UPDATE ${table} SET attempts = attempts + 1, next_attempt_at = now() + interval '${CLAIM_SECONDS} seconds'
+        WHERE id IN (SELECT id FROM ${table} WHERE acknowledged_at IS NULL AND next_attempt_at <= now()
+          ORDER BY next_attempt_at, id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+        RETURNING id, key, target, type, payload, attempts`,
+      acknowledge: `UPDATE ${table} SET acknowledged_at = now(), last_error = NULL WHERE id = $1`,
+      postpone: `UPDATE ${table} SET next_attempt_at = now() + $2 * interval '1 millisecond', last_error = $3
+        WHERE id = $1 AND acknowledged_at IS NULL`,
+      prune: `DELETE FROM ${table} WHERE acknowledged_at < now() - interval '${KEEP_ACKNOWLEDGED}'`,
+    }
+  }
+
+  start(): void {
+    this.#stopped = false
+    this.#stopWaking = this.#options.outbox.onWritten(() => this.wake())
+    this.wake()
+  }
+
+  /** Stops claiming and waits for the deliveries under way. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#stopWaking?.()
+    this.#callOff?.()
+    await this.#running
+  }
+
+  wake(): void {
+    this.#again = true
+    if (this.#stopped) return
+    this.#running ??= this.#drain().finally(() => {
+      this.#running = undefined
+      if (this.#again) this.wake()
+      else this.#sleep(this.#options.poll ?? 5000)
+    })
+  }
+
+  #sleep(ms: number): void {
+    this.#callOff?.()
+    if (!this.#stopped) this.#callOff = this.#clock.after(ms, () => this.wake())
+  }
+
+  async #drain(): Promise<void> {
+    this.#again = false
+    try {
+      for (let claimed = BATCH; claimed === BATCH && !this.#stopped; ) {
+        const messages = await this.#options.reader.query<DueMessage>(this.#sql.claim)
+        claimed = messages.length
+        await Promise.all(messages.sort((a, b) => a.id - b.id).map((message) => this.#handOver(message)))
+      }
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'the outbox could not be read')
+    }
+  }
+
+  async #handOver(message: DueMessage): Promise<void> {
+    const { deliver, reader, log } = this.#options
+    try {
+      await deliver(message)
+    } catch (error) {
+      log.warn({ err: error, key: message.key, attempts: message.attempts }, 'a message was not taken')
+      const wait = RETRY.base + backoff(message.attempts, RETRY.base, RETRY.cap)
+      await reader.query(this.#sql.postpone, [message.id, wait, String(error).slice(0, 500)])
+      this.#clock.after(wait + 20, () => this.wake())
+      return
+    }
+    await reader.query(this.#sql.acknowledge, [message.id])
+  }
+
+  /** Deletes messages acknowledged more than 7 days ago. */
+  async prune(): Promise<void> {
+    await this.#options.reader.query(this.#sql.prune)
+  }
+}
