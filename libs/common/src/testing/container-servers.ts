@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { openAdmin } from './admin-connection.js'
 import type { RunKeeper } from './run-keeper.js'
-import type { ServerAddresses } from './test-servers.js'
+import type { ServerAddresses } from './server-addresses.js'
 import { waitFor } from './wait-for.js'
 
 const images = { postgres: 'postgres:16', redis: 'redis:7', nats: 'nats:2' }

@@ -5,7 +5,7 @@ import { startPrivateServers } from '../kernel/servers/private-servers.js'
 import { silentLog } from '../kernel/servers/server-log.js'
 import { NatsProcess } from './nats-process.js'
 import type { RunKeeper } from './run-keeper.js'
-import type { ServerAddresses } from './test-servers.js'
+import type { ServerAddresses } from './server-addresses.js'
 
 /**
  * Postgres and Redis as the daemon itself runs them, and one NATS a worker, as processes under a directory that the

@@ -2,11 +2,12 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { getContainerRuntimeClient } from 'testcontainers'
+import { isAlive, type ProcessIdentity, parseIdentity, signal } from '../kernel/servers/process-identity.js'
 import { prepareTestcontainers } from './container-engine.js'
 import { waitFor } from './wait-for.js'
 
 /** The process behind RunKeeper: reads what there is to clear away until its input ends, then does it. */
-const entries: { label?: string; pid?: number; directory?: string }[] = []
+const entries: { label?: string; identity?: ProcessIdentity; directory?: string }[] = []
 
 // The end of the terminal's group is not ours: the input closes when the run is over.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
@@ -16,9 +17,9 @@ createInterface({ input: process.stdin })
 
 async function clear(): Promise<void> {
   const outcomes = await Promise.allSettled(
-    entries.map(async ({ label, pid, directory }) => {
+    entries.map(async ({ label, identity, directory }) => {
       if (label) await removeContainers(label)
-      if (pid) await endProcess(pid)
+      if (identity) await endProcess(identity)
       if (directory) await removeDataDirectory(directory)
     }),
   )
@@ -39,21 +40,15 @@ async function removeContainers(label: string): Promise<void> {
 async function removeDataDirectory(path: string): Promise<void> {
   const run = join(path, 'run')
   const files = existsSync(run) ? readdirSync(run).filter((name) => name.endsWith('.pid')) : []
-  const pids = files.map((name) => Number.parseInt(readFileSync(join(run, name), 'utf8'), 10))
-  await Promise.all(pids.filter((pid) => pid > 1).map(endProcess))
+  const texts = files.map((name) => readFileSync(join(run, name), 'utf8'))
+  await Promise.all(texts.flatMap((text) => parseIdentity(text) ?? []).map(endProcess))
   rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
 }
 
-async function endProcess(pid: number): Promise<void> {
-  if (!signal(pid, 'SIGQUIT')) return
-  const isGone = () => !signal(pid, 0)
-  await waitFor(isGone, { timeout: 3000 }).catch(() => signal(pid, 'SIGKILL'))
-}
-
-function signal(pid: number, name: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(pid, name)
-  } catch {
-    return false
-  }
+/** Postgres puts its shared memory away on SIGQUIT; the others need no farewell. */
+async function endProcess(identity: ProcessIdentity): Promise<void> {
+  if (!signal(identity, 'SIGQUIT')) return
+  const isGone = () => !isAlive(identity)
+  await waitFor(isGone, { timeout: 500 }).catch(() => signal(identity, 'SIGKILL'))
+  await waitFor(isGone, { what: `the end of process ${identity.pid}` })
 }

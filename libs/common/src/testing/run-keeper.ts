@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { identify, type ProcessIdentity } from '../kernel/servers/process-identity.js'
 
 /**
  * Clears away what a test run started, however the run ends: a small process of its own that holds a pipe from the run
@@ -21,9 +22,10 @@ export class RunKeeper {
     this.write({ label })
   }
 
-  /** This process is ended by SIGQUIT, which Postgres takes as "at once", then by SIGKILL. */
+  /** This process, as it is now, is ended. */
   endProcess(pid: number): void {
-    this.write({ pid })
+    const identity = identify(pid)
+    if (identity) this.write({ identity })
   }
 
   /** A data directory of private servers: the processes of its pid files are ended, then it is removed. */
@@ -40,7 +42,7 @@ export class RunKeeper {
     await gone
   }
 
-  private write(entry: { label?: string; pid?: number; directory?: string }): void {
+  private write(entry: { label?: string; identity?: ProcessIdentity; directory?: string }): void {
     this.child.stdin?.write(`${JSON.stringify(entry)}\n`)
   }
 }

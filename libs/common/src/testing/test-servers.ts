@@ -1,19 +1,8 @@
 import { engineAnswers, prepareTestcontainers } from './container-engine.js'
 import { startProcesses } from './process-servers.js'
 import { RunKeeper } from './run-keeper.js'
+import type { ServerAddresses, ServerMode } from './server-addresses.js'
 import { makeTemplate } from './template-database.js'
-
-export type ServerMode = 'docker' | 'process'
-
-export interface ServerAddresses {
-  mode: ServerMode
-  /** Of an account that may create databases and roles. */
-  postgresUrl: string
-  redisUrl: string
-  /** One a Jest worker: what two suites say at the same time can't mix. */
-  natsUrls: string[]
-  stop?(): Promise<void>
-}
 
 export interface TestServers {
   /** For the workers: `SVC_TEST_*`, read by the kit in this folder. */

@@ -1,0 +1,67 @@
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import { answerOf, type Operation, type ServiceName } from '../contract/define.js'
+import { Bus } from '../kernel/bus/bus.js'
+import { BusServer } from '../kernel/bus/bus.server.js'
+import { BusConnection } from '../kernel/bus/connection.js'
+import type { FoundHandler } from '../kernel/bus/endpoints.js'
+import type { Pulse } from '../kernel/bus/heartbeat.js'
+import { Inbox } from '../kernel/bus/inbox.js'
+import { systemClock } from '../kernel/clock.js'
+import { subjects } from '../kernel/subjects.js'
+
+export interface PeerOptions {
+  /** What this peer serves: operations and, by their names, the handlers. */
+  readonly operations?: readonly Operation[]
+  readonly handlers?: Readonly<Record<string, FoundHandler['method']>>
+  readonly pulse?: Pulse
+  readonly capacity?: number
+  readonly hostId?: string
+}
+
+/** A service on the bus without its Nest application: to call, or to play a service that the one under test calls. */
+export interface TestPeer {
+  readonly bus: Bus
+  readonly server: BusServer
+  readonly connection: BusConnection
+  readonly inbox: Inbox
+  /** Records that it logged, parsed. */
+  readonly logged: readonly Record<string, unknown>[]
+  close(): Promise<void>
+}
+
+export const joinBus = async (url: string, service: ServiceName, options: PeerOptions = {}): Promise<TestPeer> => {
+  const { operations = [], handlers = {}, pulse, capacity, hostId } = options
+  const logged: Record<string, unknown>[] = []
+  const sink = new Writable({
+    write: (line: Buffer, _encoding, done) => {
+      logged.push(JSON.parse(line.toString()) as Record<string, unknown>)
+      done()
+    },
+  })
+  const log = pino({ level: 'debug' }, sink)
+  const connection = await BusConnection.open({ url, name: `test-${service}`, clock: systemClock, log })
+  const inbox = await Inbox.open(connection, subjects.inbox(service))
+  const base = { connection, inbox, clock: systemClock, log, ...(pulse && { pulse }) }
+  const server = new BusServer({
+    ...base,
+    service,
+    operations,
+    ...(capacity !== undefined && { capacity }),
+    ...(hostId !== undefined && { hostId }),
+  })
+  server.handle(
+    operations.map((operation) => ({
+      operation,
+      role: answerOf(operation) === 'stream' ? 'stream' : 'call',
+      where: 'test',
+      method: handlers[operation.name] as FoundHandler['method'],
+    })),
+  )
+  await server.listen()
+  const close = async (): Promise<void> => {
+    await server.drain(0)
+    await connection.drain()
+  }
+  return { bus: new Bus(base), server, connection, inbox, logged, close }
+}

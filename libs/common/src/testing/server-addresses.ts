@@ -1,0 +1,11 @@
+export type ServerMode = 'docker' | 'process'
+
+export interface ServerAddresses {
+  mode: ServerMode
+  /** Of an account that may create databases and roles. */
+  postgresUrl: string
+  redisUrl: string
+  /** One a Jest worker: what two suites say at the same time can't mix. */
+  natsUrls: string[]
+  stop?(): Promise<void>
+}
