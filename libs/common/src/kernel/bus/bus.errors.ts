@@ -1,0 +1,28 @@
+import { isSvcError, SvcError } from '../errors.js'
+
+/** Why an answer will not come: nobody listens, the connection went, or permissions forbid asking. */
+export type Failure = 'nobody' | 'lost' | 'forbidden'
+
+export const unavailable = (service: string, why: string): SvcError =>
+  new SvcError('service_unavailable', `${service} is not available: ${why}`, { service })
+
+export const failureOf = (failure: Failure, service: string, subject: string): SvcError => {
+  switch (failure) {
+    case 'nobody':
+      return unavailable(service, 'nobody serves this command')
+    case 'lost':
+      return unavailable(service, 'the connection to the bus was lost')
+    case 'forbidden':
+      return new SvcError('internal', `the bus does not permit ${subject} to this service`, { service })
+  }
+}
+
+export const overrun = (operation: string): SvcError =>
+  new SvcError('deadline_exceeded', `${operation} did not finish in time`)
+
+export const tooLarge = (bytes: number, limit: number): SvcError =>
+  new SvcError('payload_too_large', `${bytes} bytes are more than the ${limit} that one message may carry`, { limit })
+
+/** What a caller's aborted signal means: the reason where it is one of our errors, else that the caller went away. */
+export const abortedBy = (signal: AbortSignal): SvcError =>
+  isSvcError(signal.reason) ? signal.reason : new SvcError('client_closed')

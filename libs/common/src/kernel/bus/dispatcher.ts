@@ -1,0 +1,153 @@
+import type { Msg } from '@nats-io/transport-node'
+import type { Clock } from '../clock.js'
+import { contextOf, type Envelope } from '../context.js'
+import { type ErrorWire, isSvcError, SvcError } from '../errors.js'
+import type { Logger } from '../log.js'
+import { abortedBy, overrun, unavailable } from './bus.errors.js'
+import { decode, encode, type Grant, type Request } from './codec.js'
+import type { BusConnection } from './connection.js'
+import { timerFor } from './deadline.js'
+import type { Endpoint } from './endpoints.js'
+import type { Pulse } from './heartbeat.js'
+import type { Inbox } from './inbox.js'
+import { parseInput } from './input.parser.js'
+import { StreamProducer } from './stream.producer.js'
+
+export interface DispatcherSettings {
+  readonly service: string
+  readonly connection: BusConnection
+  readonly inbox: Inbox
+  readonly clock: Clock
+  readonly log: Logger
+  readonly pulse: Pulse
+  /** Calls and streams at work at once; more are refused with `service_unavailable`. */
+  readonly capacity: number
+}
+
+interface Work {
+  abort(reason: SvcError): void
+}
+
+/** Takes one request off the bus, runs its handler, and answers: with the output, the items, or a typed error. */
+export class Dispatcher {
+  readonly #working = new Set<Work>()
+  readonly #idle: (() => void)[] = []
+
+  constructor(private readonly settings: DispatcherSettings) {}
+
+  /** Calls and streams at work. */
+  get working(): number {
+    return this.#working.size
+  }
+
+  receive(endpoint: Endpoint, message: Msg): void {
+    const { log, clock, service, capacity } = this.settings
+    const { reply, subject } = message
+    const request = reply === undefined ? undefined : this.#read(message, reply)
+    if (reply === undefined || request === undefined) {
+      log.warn({ subject }, 'a command that could not be read or answered')
+      return
+    }
+    const { ctx: envelope, open } = request
+    const late = (envelope.deadline ?? Infinity) <= clock.now()
+    const full = this.#working.size >= capacity
+    if (late || full) {
+      const error = late ? overrun(endpoint.entry.name) : unavailable(service, 'it has too much to do')
+      this.#refuse(reply, error.toWire(), open !== undefined)
+      return
+    }
+    const run =
+      open === undefined ? this.#answer(endpoint, request, reply) : this.#produce(endpoint, request, open, reply)
+    run.catch((err: unknown) => log.error({ err, request_id: envelope.requestId }, 'a command could not be answered'))
+  }
+
+  /** Resolves when nothing is at work. */
+  async idle(): Promise<void> {
+    if (this.#working.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
+  }
+
+  /** Ends every stream with this error. */
+  abortStreams(reason: SvcError): void {
+    for (const work of [...this.#working]) if (work instanceof StreamProducer) work.abort(reason)
+  }
+
+  /** Fires the signal of everything at work. */
+  abortAll(reason: SvcError): void {
+    for (const work of [...this.#working]) work.abort(reason)
+  }
+
+  async #answer(endpoint: Endpoint, { ctx: envelope, input }: Request, reply: string): Promise<void> {
+    const { entry, call } = endpoint
+    const controller = new AbortController()
+    const callOff = timerFor(this.settings.clock, envelope.deadline, () => controller.abort(overrun(entry.name)))
+    this.#working.add(controller)
+    try {
+      if (!call) throw new SvcError('malformed_request', `${entry.name} answers with a stream`)
+      const parsed = entry.kind === 'internal' ? parseInput(entry, input) : input
+      const output = await call(contextOf(envelope, controller.signal), parsed)
+      this.settings.connection.send(reply, encode({ output }))
+    } catch (error) {
+      this.#refuse(reply, this.#explain(error, controller.signal, entry.name, envelope), false)
+    } finally {
+      callOff()
+      this.#done(controller)
+    }
+  }
+
+  async #produce(endpoint: Endpoint, request: Request, window: Grant, reply: string): Promise<void> {
+    const { clock, log, inbox, pulse, connection } = this.settings
+    const { entry, stream } = endpoint
+    const { ctx: envelope, input } = request
+    const producer = new StreamProducer({
+      operation: entry.name,
+      clock,
+      log,
+      inbox,
+      pulse,
+      window,
+      maxPayload: connection.maxPayload,
+      deadline: envelope.deadline,
+      send: (frame, control) => connection.send(reply, frame, control),
+      explain: (error, signal) => this.#explain(error, signal, entry.name, envelope),
+    })
+    this.#working.add(producer)
+    try {
+      await producer.run((signal) => {
+        if (!stream) throw new SvcError('malformed_request', `${entry.name} has no stream here`)
+        return stream(contextOf(envelope, signal), entry.kind === 'internal' ? parseInput(entry, input) : input)
+      })
+    } finally {
+      this.#done(producer)
+    }
+  }
+
+  #read(message: Msg, reply: string): Request | undefined {
+    try {
+      return decode<Request>(message.data)
+    } catch {
+      this.#refuse(reply, new SvcError('malformed_request').toWire(), false)
+      return undefined
+    }
+  }
+
+  /** What the caller is told. Only our own errors carry their text; the cause of any other stays in the log. */
+  #explain(error: unknown, signal: AbortSignal, operation: string, { requestId }: Envelope): ErrorWire {
+    if (isSvcError(error)) return error.toWire()
+    if (signal.aborted && error instanceof Error && error.name === 'AbortError') return abortedBy(signal).toWire()
+    this.settings.log.error({ err: error, request_id: requestId, operation }, 'a handler failed')
+    return new SvcError('internal').toWire()
+  }
+
+  #refuse(reply: string, error: ErrorWire, stream: boolean): void {
+    try {
+      this.settings.connection.send(reply, stream ? encode({ t: 'error', error }) : encode({ error }))
+    } catch (err) {
+      this.settings.log.warn({ err, code: error.code }, 'an error could not be sent to the caller')
+    }
+  }
+
+  #done(work: Work): void {
+    this.#working.delete(work)
+    if (this.#working.size === 0) for (const resolve of this.#idle.splice(0)) resolve()
+  }
+}

@@ -1,0 +1,65 @@
+import type { Operation, ServiceName } from '../contract/define.js'
+
+/**
+ * Every subject of the bus. A command is an imperative, an event is in the past tense, and an id is a token of its own,
+ * so that a permission can name it.
+ */
+
+const token = /^[A-Za-z0-9_-]+$/
+
+const single = (value: string): string => {
+  if (!token.test(value)) throw new Error(`"${value}" can't be one token of a subject`)
+  return value
+}
+
+/** Name of an operation below its service: `host.broker.launch` of host is `broker.launch`, `nodes.create` stays. */
+const verbOf = (entry: Operation): string =>
+  entry.name.startsWith(`${entry.service}.`) ? entry.name.slice(entry.service.length + 1) : entry.name
+
+export const subjects = {
+  /**
+   * Where an operation is asked for. `target` is the host id, which operations of `host` need and no others take.
+   *
+   * @throws Error when a target is missing, superfluous, or not one token.
+   */
+  command: (entry: Operation, target?: string): string => {
+    if ((entry.service === 'host') !== (target !== undefined)) {
+      throw new Error(`${entry.name}: ${target === undefined ? 'needs the id of a host' : 'takes no host id'}`)
+    }
+    return target === undefined
+      ? `svc.cmd.${entry.service}.${verbOf(entry)}`
+      : `svc.cmd.${entry.service}.${single(target)}.${verbOf(entry)}`
+  },
+  /** A durable event of a node, published after its commit; what happened, in the past tense. */
+  nodeEvent: (id: string, type: string): string => `svc.evt.node.${single(id)}.${type}`,
+  /** All durable events of one node, or of all. */
+  nodeEvents: (id?: string): string => `svc.evt.node.${id === undefined ? '*' : single(id)}.>`,
+  /** Deltas and signals of a node: lossy, not recorded. */
+  nodeLive: (id: string): string => `svc.live.node.${single(id)}`,
+  nodesLive: (): string => 'svc.live.node.*',
+  /** Below this a service receives answers; nobody else may listen there. */
+  inbox: (service: ServiceName): string => `svc.inbox.${service}`,
+} as const
+
+interface Reach {
+  readonly calls: readonly ServiceName[]
+  readonly tail: 'publishes' | 'follows' | 'none'
+}
+
+const reach: Record<ServiceName, Reach> = {
+  gateway: { calls: ['gateway', 'lifecycle', 'models', 'host'], tail: 'follows' },
+  lifecycle: { calls: ['host', 'models'], tail: 'publishes' },
+  models: { calls: ['lifecycle'], tail: 'follows' },
+  host: { calls: ['lifecycle'], tail: 'none' },
+}
+
+const tail = ['svc.evt.>', 'svc.live.>']
+
+/** What the NATS user of a service may publish and subscribe to: its own commands, those that it calls, and its inbox. */
+export const permissionsOf = (service: ServiceName): { publish: string[]; subscribe: string[] } => {
+  const { calls, tail: part } = reach[service]
+  return {
+    publish: ['svc.inbox.>', ...calls.map((called) => `svc.cmd.${called}.>`), ...(part === 'publishes' ? tail : [])],
+    subscribe: [`svc.cmd.${service}.>`, `svc.inbox.${service}.>`, ...(part === 'none' ? [] : tail)],
+  }
+}
