@@ -2,7 +2,7 @@
 // The project's packages come from the lock (again whenever the lock changes); the three servers from Debian's packages
 // when this may be done, else the remedy is printed. Nothing else is downloaded.
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { hashFiles, root } from './files.mjs'
 
@@ -29,13 +29,9 @@ export function installServers() {
   if (!missing.length) return []
   if (process.getuid?.() === 0 && findProgram('apt-get')) {
     console.log(`install: apt-get install ${missing.join(' ')}`)
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-    const options = { stdio: ['ignore', 'ignore', 'inherit'], env }
-    spawnSync('apt-get', ['update', '-qq'], options)
-    // A package that starts its server on installation would take the standard ports: ours are private.
-    spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], {
-      ...options,
-      env: { ...env, RUNLEVEL: '1' },
+    withoutStartingThem(() => {
+      apt('update', '-qq')
+      apt('install', '-y', '-qq', '--no-install-recommends', ...missing)
     })
   }
   return missingServers()
@@ -66,6 +62,27 @@ export function projectEnvironment(extra = {}) {
 export function findProgram(name) {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', ...postgresFolders()]
   return folders.map((folder) => join(folder, name)).find(isExecutable)
+}
+
+/** Only the programs are wanted: a package that starts its server would take the machine's public ports. */
+function withoutStartingThem(install) {
+  const policy = '/usr/sbin/policy-rc.d'
+  const isOurs = !existsSync(policy)
+  // 101 is policy-rc.d's word for "action not allowed".
+  if (isOurs) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
+  try {
+    install()
+  } finally {
+    if (isOurs) rmSync(policy, { force: true })
+  }
+}
+
+/** What apt could not do shows in what is missing afterwards; its own words are on the terminal. */
+function apt(...args) {
+  spawnSync('apt-get', args, {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  })
 }
 
 function missingServers() {
