@@ -1,0 +1,215 @@
+import { SvcError } from './errors.js'
+
+/**
+ * The one parser and the one algebra of scopes. A list of scopes is an allow-list: it permits what at least one of its
+ * entries covers. An unknown scope is an error everywhere, never ignored; `*` is the owner's.
+ */
+
+type Flag = 'llm' | 'act' | 'schedule' | 'share'
+type Family = 'memory' | 'files' | 'conversations' | 'objects'
+type Level = 'read' | 'rw' | 'manage'
+
+/** Whose things: the person's, or an application's, or those of one profile of it. */
+type Holder = { readonly kind: 'user' } | { readonly kind: 'app'; readonly app: string; readonly profile?: string }
+
+export type Scope =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'flag'; readonly flag: Flag }
+  | {
+      readonly kind: 'area'
+      readonly family: Family
+      readonly level: Level
+      readonly holder: Holder
+      readonly path?: string
+    }
+  | { readonly kind: 'tool'; readonly provider: string; readonly group: string }
+
+export interface ScopeRules {
+  /** Whether `<provider>:<group>` names something configured here; nothing is unless given. */
+  readonly knowsTool?: (provider: string, group: string) => boolean
+}
+
+const flags: Readonly<Record<string, Flag>> = {
+  'svc:llm': 'llm',
+  'svc:act': 'act',
+  'svc:schedule': 'schedule',
+  'svc:files:share': 'share',
+}
+const flagNames = Object.fromEntries(Object.entries(flags).map(([text, flag]) => [flag, text])) as Record<Flag, string>
+
+const levels: readonly Level[] = ['read', 'rw', 'manage']
+
+/** What the contract's table allows for each family: its levels, its holders, and whether a path may or must follow. */
+const areas: Readonly<Record<Family, Partial<Record<`${Level}:${Holder['kind']}`, 'none' | 'optional' | 'required'>>>> =
+  {
+    memory: {
+      'read:user': 'optional',
+      'rw:user': 'optional',
+      'manage:user': 'none',
+      'read:app': 'none',
+      'rw:app': 'none',
+    },
+    files: { 'read:user': 'required', 'rw:user': 'required', 'read:app': 'required', 'rw:app': 'required' },
+    conversations: { 'read:app': 'none' },
+    objects: { 'read:app': 'none' },
+  }
+
+const name = '[A-Za-z0-9][A-Za-z0-9_.-]{0,127}'
+const areaForm = new RegExp(
+  `^svc:(memory|files|conversations|objects):(read|rw|manage):(?:(user)|app:(${name})(?::profile:(${name}))?)(?::(.+))?$`,
+  's',
+)
+const toolForm = new RegExp(`^(${name}):(${name})$`)
+
+const unknown = (text: string): never => {
+  throw new SvcError('validation_failed', `"${text.slice(0, 200)}" is not a scope`, {
+    errors: [{ pointer: '/scopes', message: `"${text.slice(0, 200)}" is not a scope` }],
+  })
+}
+
+/** The path in its one spelling: no empty or `.` segment. Null when it could step upwards or is not what the family takes. */
+const pathOf = (family: Family, text: string): string | null => {
+  const segments = text.split('/').filter((segment) => segment !== '' && segment !== '.')
+  if (segments.includes('..') || text.includes('\0')) return null
+  if (family === 'files') return text.startsWith('/') ? `/${segments.join('/')}` : null
+  return segments.length > 0 ? segments.join('/') : null
+}
+
+const areaOf = (match: RegExpExecArray): Scope | null => {
+  const [, family, level, user, app, profile, rest] = match as unknown as [
+    string,
+    Family,
+    Level,
+    ...(string | undefined)[],
+  ]
+  const takesPath = areas[family][`${level}:${user ? 'user' : 'app'}`]
+  if (takesPath === undefined || (profile !== undefined && family !== 'memory')) return null
+  if (rest === undefined ? takesPath === 'required' : takesPath === 'none') return null
+  const path = rest === undefined ? undefined : pathOf(family, rest)
+  if (path === null) return null
+  const holder: Holder = user ? { kind: 'user' } : { kind: 'app', app: app!, ...(profile !== undefined && { profile }) }
+  return { kind: 'area', family, level, holder, ...(path !== undefined && { path }) }
+}
+
+/**
+ * Reads one scope.
+ *
+ * @throws SvcError `validation_failed` when it is not one of the table's forms.
+ */
+export const parseScope = (text: string, rules: ScopeRules = {}): Scope => {
+  if (text === '*') return { kind: 'all' }
+  const flag = Object.hasOwn(flags, text) ? flags[text] : undefined
+  if (flag) return { kind: 'flag', flag }
+  const area = areaForm.exec(text)
+  if (area) return areaOf(area) ?? unknown(text)
+  const [, provider, group] = toolForm.exec(text) ?? []
+  if (provider === undefined || group === undefined || provider === 'svc') return unknown(text)
+  return rules.knowsTool?.(provider, group) ? { kind: 'tool', provider, group } : unknown(text)
+}
+
+const holderText = (holder: Holder): string =>
+  holder.kind === 'user'
+    ? 'user'
+    : `app:${holder.app}${holder.profile === undefined ? '' : `:profile:${holder.profile}`}`
+
+/** The one spelling of a scope. */
+export const formatScope = (scope: Scope): string => {
+  switch (scope.kind) {
+    case 'all':
+      return '*'
+    case 'flag':
+      return flagNames[scope.flag]
+    case 'area':
+      return `svc:${scope.family}:${scope.level}:${holderText(scope.holder)}${scope.path === undefined ? '' : `:${scope.path}`}`
+    case 'tool':
+      return `${scope.provider}:${scope.group}`
+  }
+}
+
+const meetHolder = (a: Holder, b: Holder): Holder | null => {
+  if (a.kind === 'user' || b.kind === 'user') return a.kind === b.kind ? a : null
+  if (a.app !== b.app) return null
+  if (a.profile === undefined) return b
+  return b.profile === undefined || b.profile === a.profile ? a : null
+}
+
+/** Whether `inner` is `outer` or lies beneath it. */
+const lies = (inner: string, outer: string): boolean =>
+  outer === '/' || inner === outer || inner.startsWith(`${outer}/`)
+
+const meetPath = (a: string | undefined, b: string | undefined): { path?: string } | null => {
+  if (a === undefined || b === undefined) {
+    const path = a ?? b
+    return path === undefined ? {} : { path }
+  }
+  if (lies(a, b)) return { path: a }
+  return lies(b, a) ? { path: b } : null
+}
+
+/** What two scopes both permit, or null: the greatest scope that each of them covers. */
+const meet = (a: Scope, b: Scope): Scope | null => {
+  if (a.kind === 'all') return b
+  if (b.kind === 'all') return a
+  if (a.kind === 'area' && b.kind === 'area') {
+    if (a.family !== b.family) return null
+    const holder = meetHolder(a.holder, b.holder)
+    const path = meetPath(a.path, b.path)
+    const level = levels[Math.min(levels.indexOf(a.level), levels.indexOf(b.level))]!
+    return holder && path && { kind: 'area', family: a.family, level, holder, ...path }
+  }
+  return formatScope(a) === formatScope(b) ? a : null
+}
+
+const coversOne = (held: Scope, wanted: Scope): boolean => {
+  const both = meet(held, wanted)
+  return both !== null && formatScope(both) === formatScope(wanted)
+}
+
+/** A tool's scope is judged when it is granted; within lists that are held already, any provider counts as known. */
+const held: ScopeRules = { knowsTool: () => true }
+
+/**
+ * Whether a list permits a scope.
+ *
+ * @throws SvcError `validation_failed` when `wanted` or an entry of the list is not a scope.
+ */
+export const covers = (list: readonly string[], wanted: string): boolean => {
+  if (list.includes('*')) return true
+  const scope = parseScope(wanted, held)
+  return list.some((entry) => coversOne(parseScope(entry, held), scope))
+}
+
+/** Each scope once, in its one spelling, sorted, without those that another entry of the list covers already. */
+export const normalise = (list: readonly string[], rules: ScopeRules = held): string[] => {
+  const scopes = new Map(list.map((text) => parseScope(text, rules)).map((scope) => [formatScope(scope), scope]))
+  return [...scopes]
+    .filter(([text, scope]) => ![...scopes].some(([other, cover]) => other !== text && coversOne(cover, scope)))
+    .map(([text]) => text)
+    .sort()
+}
+
+/** What both lists permit: a scope is covered by the answer exactly when each list covers it. */
+export const intersect = (a: readonly string[], b: readonly string[]): string[] => {
+  const right = b.map((text) => parseScope(text, held))
+  const both = a.flatMap((text) => right.map((other) => meet(parseScope(text, held), other)))
+  return normalise(both.filter((scope) => scope !== null).map(formatScope))
+}
+
+/** Those of `wanted` that lie outside the ceiling, as they were written. */
+export const exceeding = (wanted: readonly string[], ceiling: readonly string[]): string[] =>
+  wanted.filter((text) => !covers(ceiling, text))
+
+/**
+ * Checks a list that somebody asks for: every scope known, and `svc:act` only together with `svc:llm`.
+ *
+ * @returns the list, normalised.
+ * @throws SvcError `validation_failed` that points at what is wrong.
+ */
+export const checkScopes = (list: readonly string[], rules: ScopeRules = {}): string[] => {
+  const scopes = normalise(list, rules)
+  if (covers(scopes, 'svc:act') && !covers(scopes, 'svc:llm')) {
+    const message = 'svc:act requires svc:llm'
+    throw new SvcError('validation_failed', message, { errors: [{ pointer: '/scopes', message }] })
+  }
+  return scopes
+}
