@@ -1,8 +1,8 @@
 // Writes package-lock.json so that `npm ci` accepts it on every platform.
 // npm drops an optional package that the registry in use does not carry (mirrors often keep the binaries of one
 // platform only), and `npm ci` then calls the lock incomplete. The parents pin these packages, so their entries are
-// derived here; without an integrity, since nothing was fetched. Usage: npm run lock [-- --keep]; --keep leaves the
-// resolved versions alone and only completes the file.
+// derived here; without an integrity, since nothing was fetched. Usage: npm run lock [-- --keep | --check]; --keep leaves
+// the resolved versions alone and only completes the file, --check only says whether it is complete.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +12,8 @@ const file = `${root}package-lock.json`
 const platforms = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32']
 const processors = ['arm64', 'arm', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'x64', 'wasm32']
 
-if (!process.argv.includes('--keep')) {
+const check = process.argv.includes('--check')
+if (!check && !process.argv.includes('--keep')) {
   rmSync(file, { force: true })
   execFileSync('npm', ['install', '--package-lock-only', '--ignore-scripts'], { cwd: root, stdio: 'inherit' })
 }
@@ -25,6 +26,10 @@ for (const [path, entry] of Object.entries(lock.packages)) {
     lock.packages[`node_modules/${name}`] = platformEntry(name, range, entry)
     added.push(name)
   }
+}
+if (check) {
+  for (const name of added) console.error(`package-lock.json lacks ${name}: run \`npm run lock -- --keep\``)
+  process.exit(added.length ? 1 : 0)
 }
 lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)

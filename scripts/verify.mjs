@@ -12,6 +12,7 @@ const steps = [
   { name: 'build', command: ['node', 'scripts/build.mjs'] },
   { name: 'format and lint', command: ['biome', 'check', '--error-on-warnings', '--max-diagnostics=50', '.'] },
   { name: 'house rules', command: ['node', 'scripts/house-rules.mjs'] },
+  { name: 'lock is complete', command: ['node', 'scripts/lock.mjs', '--check'] },
   { name: 'types', command: ['tsc', '--noEmit'] },
   { name: 'boundaries', command: ['depcruise', '--config', '.dependency-cruiser.cjs', 'apps', 'libs'] },
   { name: 'unit tests', command: ['node', 'scripts/test.mjs', 'unit'] },

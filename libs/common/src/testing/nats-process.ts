@@ -1,22 +1,29 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 /** A NATS server of one's own as a child process, for suites that kill, pause and restart the bus. */
 export class NatsProcess {
   private constructor(
     private child: ChildProcess,
     private readonly port: number,
+    private readonly config: string | undefined,
   ) {}
 
   /**
    * Starts `nats-server` of the PATH (or Debian's place) on a free loopback port and waits until it is ready.
    *
+   * @param config text of a configuration file: users and their permissions, limits.
    * @throws Error when the program is missing or ends at once.
    */
-  static async start(): Promise<NatsProcess> {
+  static async start(config?: string): Promise<NatsProcess> {
     const port = await freePort()
-    return new NatsProcess(await launch(port), port)
+    const file = config === undefined ? undefined : join(mkdtempSync(join(tmpdir(), 'svc-nats-')), 'nats.conf')
+    if (file !== undefined) writeFileSync(file, config ?? '')
+    return new NatsProcess(await launch(port, file), port, file)
   }
 
   get url(): string {
@@ -43,16 +50,20 @@ export class NatsProcess {
   /** Starts it again at the same address after `stop` or a kill. */
   async restart(): Promise<void> {
     await this.stop()
-    this.child = await launch(this.port)
+    this.child = await launch(this.port, this.config)
   }
 }
 
-async function launch(port: number): Promise<ChildProcess> {
+async function launch(port: number, config: string | undefined): Promise<ChildProcess> {
   const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` }
-  const child = spawn('nats-server', ['--addr', '127.0.0.1', '--port', String(port)], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env,
-  })
+  const child = spawn(
+    'nats-server',
+    ['--addr', '127.0.0.1', '--port', String(port), ...(config === undefined ? [] : ['--config', config])],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env,
+    },
+  )
   await new Promise<void>((resolve, reject) => {
     let log = ''
     child.once('error', reject)
