@@ -1,0 +1,110 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { type Clock, isoTime } from '#common/kernel/clock.js'
+import { type Belongs, carries, endTree, treeOf } from '../process/process-tree.js'
+import type { BrokerLog } from './broker.log.js'
+import { isReleased, type Released, type Serve } from './broker.messages.js'
+
+export interface BrokerExitStatus {
+  readonly code: number | null
+  readonly signal: string | null
+}
+
+export interface BrokerProcessSettings {
+  readonly program: string
+  /** `<host>:<incarnation>:<slot>`, in the environment of the broker and of all that it starts. */
+  readonly mark: string
+  readonly dataMark: string
+  readonly clock: Clock
+  readonly log: BrokerLog
+  onReleased(message: Released): void
+}
+
+const kept = ['PATH', 'HOME', 'LANG', 'TZ', 'TERM'] as const
+const tailBytes = 4000
+
+/** Nothing of the daemon's own environment but where programs are and how the person's terminal speaks. */
+export const brokerEnvironment = (mark: string, dataMark: string, own: NodeJS.ProcessEnv = process.env): Record<string, string> => ({
+  ...Object.fromEntries(kept.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]]))),
+  SVC_BROKER_MARK: mark,
+  SVC_DATA_MARK: dataMark,
+})
+
+/** One broker process: its channel, its last words, and the end of its whole tree. */
+export class BrokerProcess {
+  readonly pid: number
+  readonly startedAt: string
+  readonly mark: string
+  /** Resolves when the process itself is gone; its tools may still live. */
+  readonly exited: Promise<BrokerExitStatus>
+  /** Nodes that it was given so far. */
+  served = 0
+  poolKey: string | undefined
+  alive = true
+  readonly #child: ChildProcess
+  readonly #belongs: Belongs
+  readonly #clock: Clock
+  #tail = ''
+
+  /** @throws Error when no process could be started. */
+  constructor(settings: BrokerProcessSettings) {
+    this.mark = settings.mark
+    this.#clock = settings.clock
+    this.#belongs = carries('SVC_BROKER_MARK', settings.mark)
+    this.startedAt = isoTime(settings.clock.now())
+    this.#child = fork(settings.program, [], {
+      cwd: '/',
+      env: brokerEnvironment(settings.mark, settings.dataMark),
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    this.exited = this.#watch()
+    if (this.#child.pid === undefined) throw new Error('The system could not start another process for a broker')
+    this.pid = this.#child.pid
+    this.#child.on('message', (message) => {
+      if (isReleased(message)) settings.onReleased(message)
+    })
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#tail = (this.#tail + text).slice(-tailBytes)
+      settings.log.append(this.pid, text)
+    })
+  }
+
+  /** The last lines of its standard error, at most 4,000 characters. */
+  get detail(): string | null {
+    return this.#tail.trim() || null
+  }
+
+  serve(message: Serve, poolKey: string): void {
+    this.served += 1
+    this.poolKey = poolKey
+    this.#tail = ''
+    // A channel that broke means that the process is going: its exit says so.
+    this.#child.send(message, () => undefined)
+  }
+
+  /** Whether anything besides the broker itself lives in its tree. */
+  hasTools(): boolean {
+    return treeOf(this.#belongs).some((row) => row.pid !== this.pid)
+  }
+
+  /** Ends the broker and everything below it; resolves when all of it is gone. */
+  async end(graceMs: number): Promise<void> {
+    await endTree(this.#belongs, graceMs, this.#clock)
+    await this.exited
+  }
+
+  #watch(): Promise<BrokerExitStatus> {
+    return new Promise((resolve) => {
+      const finish = (code: number | null, signal: string | null): void => {
+        this.alive = false
+        resolve({ code, signal })
+      }
+      this.#child.once('exit', finish)
+      this.#child.on('error', (error) => {
+        this.#tail = `${this.#tail}${error.message}\n`.slice(-tailBytes)
+        if (this.#child.pid === undefined) finish(null, null)
+      })
+    })
+  }
+}

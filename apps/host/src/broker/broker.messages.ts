@@ -1,0 +1,25 @@
+/** What host and broker say to each other over the channel that the broker was forked with. */
+export interface Serve {
+  readonly type: 'serve'
+  readonly node_id: string
+  readonly generation: number
+  readonly token: string
+  readonly base_url: string
+  readonly host_id: string
+  /** Start of the broker's process, RFC 3339; with its pid its identity. */
+  readonly started_at: string
+  /** Directory of the node's own for what is too long to show; made by the broker when it needs it. */
+  readonly scratch_dir: string
+}
+
+/** The broker is done with its node and may serve another. */
+export interface Released {
+  readonly type: 'released'
+  readonly node_id: string
+  readonly generation: number
+  /** Whether it ran any process for the node. */
+  readonly spawned: boolean
+}
+
+export const isReleased = (message: unknown): message is Released =>
+  typeof message === 'object' && message !== null && 'type' in message && message.type === 'released'

@@ -1,0 +1,41 @@
+import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleInit } from '@nestjs/common'
+import { systemClock } from '#common/kernel/clock.js'
+import type { Logger } from '#common/kernel/log.js'
+import { acquireDataLock, type DataLock } from '#common/kernel/servers/data-lock.js'
+import { LOG } from '#common/kernel/service.js'
+import { BrokerService } from './broker/broker.service.js'
+import { HeartbeatService } from './heartbeat/heartbeat.service.js'
+import { HOST_PLACE, type HostPlace } from './host.place.js'
+import { leftoversOf, reapLeftovers } from './process/leftover.reaper.js'
+
+/**
+ * What happens when: at boot the leftovers of an earlier start die before anything is launched or said; at the end every
+ * broker's tree dies, lifecycle is told, and only then the bus is left.
+ */
+@Injectable()
+export class HostLifetime implements OnModuleInit, BeforeApplicationShutdown {
+  #lock: DataLock | undefined
+
+  constructor(
+    @Inject(HOST_PLACE) private readonly place: HostPlace,
+    @Inject(BrokerService) private readonly brokers: BrokerService,
+    @Inject(HeartbeatService) private readonly heartbeat: HeartbeatService,
+    @Inject(LOG) private readonly log: Logger,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    // Two hosts of one data directory would each end the other's brokers.
+    this.#lock = acquireDataLock(this.place.data)
+    const { hostId, incarnation, dataMark } = this.place
+    const reaped = await reapLeftovers(leftoversOf(hostId, incarnation, dataMark), systemClock)
+    if (reaped) this.log.warn({ processes: reaped }, 'ended what an earlier start of this host left')
+    this.brokers.warmUp()
+    this.heartbeat.start()
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.brokers.close()
+    await this.heartbeat.stop()
+    this.#lock?.release()
+  }
+}

@@ -1,0 +1,33 @@
+import { type DynamicModule, Module } from '@nestjs/common'
+import { operations } from '#common/contract/index.js'
+import { BusModule } from '#common/kernel/bus/bus.module.js'
+import type { ServiceDefinition, ServiceSetup } from '#common/kernel/service.js'
+import { BrokerFactory } from './broker/broker.factory.js'
+import { BrokerHandlers } from './broker/broker.handlers.js'
+import { BrokerService } from './broker/broker.service.js'
+import { HeartbeatService } from './heartbeat/heartbeat.service.js'
+import { HostLifetime } from './host.lifetime.js'
+import { HOST_PLACE, hostPlaceOf } from './host.place.js'
+
+/** Lifecycle's hand on this machine: the parent of every broker. It keeps no state of the canvas and no database. */
+@Module({})
+export class HostModule {
+  static forRoot({ settings, log }: ServiceSetup): DynamicModule {
+    const { NATS_URL: url, SVC_HOST_ID: hostId } = settings
+    if (!url) throw new Error('NATS_URL is not set: the host takes its commands from the bus')
+    return {
+      module: HostModule,
+      imports: [BusModule.forRoot({ service: 'host', url, name: `svc-host-${hostId}`, operations, hostId, log })],
+      providers: [
+        { provide: HOST_PLACE, useFactory: () => hostPlaceOf(settings) },
+        BrokerFactory,
+        BrokerService,
+        BrokerHandlers,
+        HeartbeatService,
+        HostLifetime,
+      ],
+    }
+  }
+}
+
+export const service: ServiceDefinition = { name: 'host', module: (setup) => HostModule.forRoot(setup) }

@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** A living process, as /proc shows it. Zombies are not alive, so they are not listed. */
+export interface ProcessRow {
+  readonly pid: number
+  readonly parent: number
+  readonly session: number
+  /** Clock ticks from boot to its start; with the pid it names one life of one process. */
+  readonly startTicks: number
+  /** Its environment at its start, as `\0NAME=value\0…\0`; empty when it can't be read. */
+  environment(): string
+}
+
+const read = (pid: number | string, file: 'stat' | 'environ'): string => {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1')
+  } catch {
+    // Gone meanwhile, or another account's: neither can be one of ours.
+    return ''
+  }
+}
+
+const rowOf = (pid: number): ProcessRow | undefined => {
+  const stat = read(pid, 'stat')
+  // The name in parentheses may itself hold spaces and parentheses, so fields are counted from the last one.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state, parent, , session] = fields
+  if (!state || state === 'Z' || state === 'X') return undefined
+  let environment: string | undefined
+  return {
+    pid,
+    parent: Number(parent),
+    session: Number(session),
+    startTicks: Number(fields[19]),
+    environment: () => (environment ??= `\0${read(pid, 'environ')}\0`),
+  }
+}
+
+/** Every living process of this machine (or of this container) but the calling one. */
+export const readProcesses = (): ProcessRow[] =>
+  readdirSync('/proc').flatMap((name) => {
+    const pid = Number(name)
+    const row = Number.isInteger(pid) && pid !== process.pid ? rowOf(pid) : undefined
+    return row ? [row] : []
+  })
+
+/** Signals this life of the process; answers false when it is gone, even if its pid lives on as another. */
+export const signalProcess = (row: Pick<ProcessRow, 'pid' | 'startTicks'>, signal: NodeJS.Signals): boolean => {
+  if (rowOf(row.pid)?.startTicks !== row.startTicks) return false
+  try {
+    process.kill(row.pid, signal)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+    throw error
+  }
+}

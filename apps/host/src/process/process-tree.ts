@@ -1,0 +1,63 @@
+import { type Clock, pause } from '#common/kernel/clock.js'
+import { type ProcessRow, readProcesses, signalProcess } from './process-table.js'
+
+/** Picks the processes that a tree starts from. */
+export type Belongs = (row: ProcessRow) => boolean
+
+/** Processes that carry `name=value`, or `value` with a part of its own after a slash, in their first environment. */
+export const carries = (name: string, value: string): Belongs => {
+  const entry = `\0${name}=${value}`
+  return (row) => {
+    const environment = row.environment()
+    return environment.includes(`${entry}\0`) || environment.includes(`${entry}/`)
+  }
+}
+
+/**
+ * A broker's whole tree: all that carries its mark, what descends from those, and what shares a session with them. The
+ * mark finds what left the tree by a double fork or `setsid`; parents and sessions find what wiped its environment.
+ * Brokers are leaders of sessions of their own, so no session reaches beyond one broker.
+ */
+export const treeOf = (belongs: Belongs): ProcessRow[] => {
+  const all = readProcesses()
+  const found = new Set(all.filter(belongs))
+  for (let before = -1; before !== found.size; ) {
+    before = found.size
+    const pids = new Set([...found].map((row) => row.pid))
+    const sessions = new Set([...found].map((row) => row.session))
+    // Session 0 is what a container shows of all sessions outside of it.
+    for (const row of all) if (pids.has(row.parent) || (row.session !== 0 && sessions.has(row.session))) found.add(row)
+  }
+  return [...found]
+}
+
+/** Waits between looks at a dying tree (ms): most are gone at the first. */
+const looks = [2, 5, 10, 20, 50]
+
+/**
+ * Ends a tree and answers only when nothing of it lives: SIGTERM, up to `graceMs` to leave, then all are stopped (so
+ * that none forks while the others die) and killed, again and again until a look finds none. What can't die, for it
+ * hangs in the kernel, keeps this waiting: "cannot tell" is never taken for "gone".
+ */
+export const endTree = async (belongs: Belongs, graceMs: number, clock: Clock): Promise<void> => {
+  const deadline = clock.monotonic() + graceMs
+  let alive = treeOf(belongs)
+  if (graceMs > 0) for (const row of alive) signalProcess(row, 'SIGTERM')
+  for (let look = 0; alive.length; look += 1) {
+    if (clock.monotonic() >= deadline) {
+      freeze(belongs, alive)
+      for (const row of treeOf(belongs)) signalProcess(row, 'SIGKILL')
+    }
+    await pause(clock, Math.min(looks[Math.min(look, looks.length - 1)]!, Math.max(1, deadline - clock.monotonic())))
+    alive = treeOf(belongs)
+  }
+}
+
+const freeze = (belongs: Belongs, first: readonly ProcessRow[]): void => {
+  let known = new Set<number>()
+  for (let pass = 0, rows = first; pass < 8 && rows.some((row) => !known.has(row.pid)); pass += 1) {
+    for (const row of rows) signalProcess(row, 'SIGSTOP')
+    known = new Set(rows.map((row) => row.pid))
+    rows = treeOf(belongs)
+  }
+}
