@@ -19,6 +19,8 @@ export const settings = z.strictObject({
   DATABASE_URL: z.string().optional(),
   NATS_URL: z.string().optional(),
   REDIS_URL: z.string().optional(),
+  /** Whether missing servers are installed from the system's packages, which root can do. */
+  SVC_INSTALL_PACKAGES: z.enum(['auto', 'never']).default('auto'),
   SVC_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']).default('info'),
   SVC_HEALTH_LISTEN: listen.optional(),
   /** Base URL that brokers and clients use; made from SVC_OWNER_LISTEN unless given. */

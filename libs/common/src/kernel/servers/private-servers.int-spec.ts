@@ -30,10 +30,10 @@ const launchElsewhere = async (): Promise<ChildProcess> => {
     import { silentLog } from '#common/kernel/servers/server-log.js'
     await startPrivateServers({ dataDir: process.argv[1], log: silentLog, mayInstall: false })
     console.log('up')
-    setInterval(() => undefined, 60_000)`
+    process.stdin.resume()`
   const env = { ...process.env, NODE_OPTIONS: '' }
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script, dataDir], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
     env,
   })
   await once(child.stdout, 'data')
@@ -180,9 +180,9 @@ describe('the lock of a data directory', () => {
       import { acquireDataLock } from '#common/kernel/servers/data-lock.js'
       acquireDataLock(openDataDirectory(process.argv[1]))
       console.log('locked')
-      setInterval(() => undefined, 60_000)`
+      process.stdin.resume()`
     const holder = spawn(process.execPath, ['--input-type=module', '--eval', script, dataDir], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['pipe', 'pipe', 'inherit'],
       env: { ...process.env, NODE_OPTIONS: '' },
     })
     await once(holder.stdout, 'data')

@@ -34,7 +34,7 @@ export class SupervisedProcess {
   private identity?: ProcessIdentity
   private startedAt = 0
   private failures = 0
-  private letGo = false
+  private readonly letGo = new AbortController()
   private restarting?: Promise<void>
   private timers: NodeJS.Timeout[] = []
 
@@ -63,7 +63,7 @@ export class SupervisedProcess {
 
   /** Stops watching and leaves the process running. */
   release(): void {
-    this.letGo = true
+    this.letGo.abort()
     for (const timer of this.timers) clearInterval(timer)
   }
 
@@ -107,7 +107,7 @@ export class SupervisedProcess {
         await this.launch()
         return 'started'
       } catch (error) {
-        if (attempt === attemptsAtBoot || this.letGo) throw error
+        if (attempt === attemptsAtBoot || this.letGo.signal.aborted) throw error
         this.log.debug({ process: this.spec.name, attempt, err: error }, 'start failed, trying again')
         await pause(systemClock, 150 * attempt)
       }
@@ -144,7 +144,14 @@ export class SupervisedProcess {
   }
 
   private watch(): void {
-    if (this.letGo || this.restarting || !this.identity || isAlive(this.identity) || this.timers.length === 0) return
+    if (
+      this.letGo.signal.aborted ||
+      this.restarting ||
+      !this.identity ||
+      isAlive(this.identity) ||
+      this.timers.length === 0
+    )
+      return
     this.log.warn({ process: this.spec.name, pid: this.identity.pid }, 'process ended, starting it again')
     this.restarting = this.restart().finally(() => {
       this.restarting = undefined
@@ -153,9 +160,10 @@ export class SupervisedProcess {
 
   private async restart(): Promise<void> {
     if (performance.now() - this.startedAt > steadyAfterMs) this.failures = 0
-    while (!this.letGo) {
-      if (this.failures > 0) await pause(systemClock, Math.min(100 * 2 ** this.failures, longestBackOffMs))
-      if (this.letGo) return
+    while (!this.letGo.signal.aborted) {
+      if (this.failures > 0)
+        await pause(systemClock, Math.min(100 * 2 ** this.failures, longestBackOffMs), this.letGo.signal)
+      if (this.letGo.signal.aborted) return
       this.failures += 1
       try {
         await this.launch()

@@ -1,0 +1,38 @@
+import { writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { multistream, type StreamEntry } from 'pino'
+import { createLogger, type Logger } from '#common/kernel/log.js'
+import { type DataDirectory } from '#common/kernel/servers/data-directory.js'
+import { openLogFile, trimLogFile } from '#common/kernel/servers/log-file.js'
+
+const trimEveryMs = 60_000
+
+/**
+ * One log for the process: JSON in `<data>/log/daemon.log`, and warnings in short lines on a terminal. Records below
+ * `level` are dropped.
+ */
+export function openDaemonLog(data: DataDirectory, level: string): Logger {
+  const path = join(data.log, 'daemon.log')
+  const file = openLogFile(path)
+  const streams: StreamEntry[] = [{ level: 'trace', stream: { write: (line) => void writeSync(file, line) } }]
+  if (process.stderr.isTTY) streams.push({ level: 'warn', stream: { write: (line) => void writeShort(line) } })
+  const log = createLogger('daemon', level, multistream(streams))
+  setInterval(() => {
+    try {
+      trimLogFile(path)
+    } catch (error) {
+      log.warn({ err: error }, 'could not trim the log')
+    }
+  }, trimEveryMs).unref()
+  return log
+}
+
+function writeShort(line: string): void {
+  const { level, service, msg, err } = JSON.parse(line) as {
+    level: string
+    service: string
+    msg: string
+    err?: { message?: string }
+  }
+  process.stderr.write(`${level} ${service}: ${msg}${err?.message ? ` (${err.message})` : ''}\n`)
+}

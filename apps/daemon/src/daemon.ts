@@ -1,0 +1,129 @@
+import { join } from 'node:path'
+import type { Settings } from '#common/kernel/config.js'
+import { applyMigrations } from '#common/kernel/database/migrate.js'
+import type { Logger } from '#common/kernel/log.js'
+import type { DataDirectory } from '#common/kernel/servers/data-directory.js'
+import { type PrivateServers, startPrivateServers } from '#common/kernel/servers/private-servers.js'
+import type { SupervisedProcess } from '#common/kernel/servers/supervised-process.js'
+import type { RunningService, ServiceDefinition } from '#common/kernel/service.js'
+import { permissionsOf } from '#common/kernel/subjects.js'
+import { type DownRequest, endMarked } from './down.js'
+import { hostProcess } from './host-process.js'
+import { ensureKeys } from './keys.js'
+import { projectRoot } from './project-root.js'
+import type { ServiceEntry } from './services.js'
+import type { Stages } from './stages.js'
+
+export interface DaemonOptions {
+  data: DataDirectory
+  settings: Settings
+  services: readonly ServiceEntry[]
+  log: Logger
+  stages: Stages
+}
+
+interface LoadedService {
+  entry: ServiceEntry
+  definition: ServiceDefinition
+}
+
+/**
+ * The embedded daemon: private servers, migrations, the host beside it, and all services in this process.
+ * The caller holds the lock of the data directory from before `start` until after `stop`.
+ */
+export class Daemon {
+  private servers?: PrivateServers
+  private host?: SupervisedProcess
+  private running: { entry: ServiceEntry; service: RunningService }[] = []
+
+  constructor(private readonly options: DaemonOptions) {}
+
+  /** Resolves when all services serve. After a failure `stop` closes what did start. */
+  async start(): Promise<void> {
+    const { stages, data, settings, services } = this.options
+    // Loading code and starting servers overlap: one waits for the processor, the other for disks and sockets.
+    const [loaded, servers] = await Promise.all([
+      stages.run('load', () => Promise.all(services.map(load))),
+      stages.run('servers', () => this.startServers()),
+    ])
+    this.servers = servers
+    await stages.run('migrate', () => applyMigrations(servers.databaseUrl, join(projectRoot, 'prisma/migrations')))
+    const keys = ensureKeys(data)
+    const natsUrl = servers.natsUrlFor('host')
+    this.host = hostProcess({ data, settings, natsUrl, log: this.options.log })
+    await Promise.all([
+      stages.run('host', () => this.host?.start()),
+      this.startServices(loaded, (name) => ({
+        ...keys,
+        ...settings,
+        DATABASE_URL: servers.databaseUrl,
+        NATS_URL: servers.natsUrlFor(name),
+        REDIS_URL: servers.redisUrl,
+        SVC_DATA_DIR: data.path,
+      })),
+    ])
+  }
+
+  /**
+   * Drains in this order: the edge stops accepting and ends what it serves; the other services drain the bus, finish
+   * jobs and close their databases; with `nodes` the host ends its brokers and itself, else it is left running; then
+   * the private servers. Answers the processes that a stop with `nodes` could not end.
+   */
+  async stop({ nodes }: DownRequest): Promise<number[]> {
+    const { log, data } = this.options
+    await this.closeServices(({ edge }) => edge === true)
+    await this.closeServices(({ edge }) => edge !== true)
+    if (nodes) await this.host?.stop()
+    else this.host?.release()
+    await this.servers?.stop()
+    return nodes ? endMarked(data, log) : []
+  }
+
+  private startServers(): Promise<PrivateServers> {
+    const { data, settings, services, log } = this.options
+    const accounts = [...services.map(({ name }) => name), 'host' as const]
+    return startPrivateServers({
+      dataDir: data.path,
+      given: { databaseUrl: settings.DATABASE_URL, natsUrl: settings.NATS_URL, redisUrl: settings.REDIS_URL },
+      natsAccounts: accounts.map((name) => ({ name, ...permissionsOf(name) })),
+      mayInstall: settings.SVC_INSTALL_PACKAGES === 'auto',
+      log,
+    })
+  }
+
+  private async startServices(
+    loaded: LoadedService[],
+    settingsFor: (name: ServiceDefinition['name']) => Settings,
+  ): Promise<void> {
+    const { startService } = await import('#common/kernel/service.js')
+    const { log, stages } = this.options
+    const start = ({ entry, definition }: LoadedService): Promise<void> =>
+      stages.run(entry.name, async () => {
+        const { name } = entry
+        const setup = { name, settings: settingsFor(name), log: log.child({ service: name }) }
+        this.running.push({ entry, service: await startService(definition, setup) })
+      })
+    await Promise.all(loaded.filter(({ entry }) => !entry.edge).map(start))
+    await Promise.all(loaded.filter(({ entry }) => entry.edge).map(start))
+  }
+
+  private async closeServices(which: (entry: ServiceEntry) => boolean): Promise<void> {
+    const { log } = this.options
+    const closing = this.running.filter(({ entry }) => which(entry))
+    await Promise.all(
+      closing.map(async ({ entry, service }) => {
+        try {
+          await service.close()
+        } catch (error) {
+          log.error({ err: error, service: entry.name }, 'a service did not close cleanly')
+        }
+      }),
+    )
+    this.running = this.running.filter(({ entry }) => !which(entry))
+  }
+}
+
+async function load(entry: ServiceEntry): Promise<LoadedService> {
+  const { service } = await entry.load()
+  return { entry, definition: service }
+}

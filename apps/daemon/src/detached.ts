@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { pause, systemClock } from '#common/kernel/clock.js'
+import { loadSettings } from '#common/kernel/config.js'
+import { openDataDirectory } from '#common/kernel/servers/data-directory.js'
+import { DataDirectoryBusy, lockHolder } from '#common/kernel/servers/data-lock.js'
+import { openLogFile, tailOf } from '#common/kernel/servers/log-file.js'
+import { readDaemonFile } from './daemon-file.js'
+import { readyText } from './ready-text.js'
+
+/**
+ * Starts the daemon in a session of its own, its output in `<data>/log/daemon.log`, and waits until it is ready.
+ * Throws with the end of its output when it ends before that.
+ */
+export async function startDetached(): Promise<void> {
+  const settings = loadSettings()
+  const data = openDataDirectory(settings.SVC_DATA_DIR)
+  const holder = lockHolder(data)
+  if (holder) throw new DataDirectoryBusy(data.path, holder.pid)
+  const logFile = join(data.log, 'daemon.out')
+  const out = openLogFile(logFile)
+  const [, main = ''] = process.argv
+  const child = spawn(process.execPath, [...process.execArgv, main, '--foreground'], {
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', out, out],
+  })
+  const ended = once(child, 'exit').then(([code]) => code as number | null)
+  for (;;) {
+    const ready = readDaemonFile(data)
+    if (ready && ready.pid === child.pid) {
+      process.stdout.write(readyText({ base_url: ready.base_url, tookMs: process.uptime() * 1000, dataDir: data.path }))
+      process.exit(0)
+    }
+    const code = await Promise.race([ended, pause(systemClock, 20).then(() => undefined)])
+    if (code !== undefined) throw new Error(`the daemon ended (${code}). From ${logFile}:\n${tailOf(logFile)}`)
+  }
+}
