@@ -68,6 +68,12 @@ export class Lease {
     await this.#disconnect()
   }
 
+  /** Stops renewing and leaves the lease to run out, as a holder that dies does. */
+  async forget(): Promise<void> {
+    this.#stop()
+    await this.#disconnect()
+  }
+
   async #tryAcquire(): Promise<number | null> {
     try {
       const answer = await this.#ask<string | null>(

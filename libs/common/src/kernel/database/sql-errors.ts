@@ -33,31 +33,47 @@ interface Caused {
   readonly message?: unknown
   readonly cause?: unknown
   readonly originalCode?: unknown
+  readonly constraint?: string | { readonly index?: string }
   readonly meta?: { readonly driverAdapterError?: unknown }
 }
 
-const pick = (error: Caused): string | undefined =>
-  [error.originalCode, error.code].find((code): code is string => typeof code === 'string' && !/^P\d{4}$/.test(code))
-
-/** SQLSTATE or socket error code, looked for through Prisma's wrappers too. */
-export const sqlState = (error: unknown): string | undefined => {
-  for (let at = error as Caused | undefined, hops = 0; at && typeof at === 'object' && hops < 6; hops += 1) {
-    const code = pick(at)
-    if (code) return code
-    at = (at.meta?.driverAdapterError ?? at.cause) as Caused | undefined
+/** An error and what it wraps: Prisma puts the driver's own error two levels down. */
+const chain = (error: unknown): Caused[] => {
+  const links: Caused[] = []
+  for (let at = error; at && typeof at === 'object' && links.length < 6; ) {
+    const link = at as Caused
+    links.push(link)
+    at = link.meta?.driverAdapterError ?? link.cause
   }
-  return undefined
+  return links
 }
 
+const isState = (code: unknown): code is string => typeof code === 'string' && !/^P\d{4}$/.test(code)
+
+/** SQLSTATE or socket error code, looked for through Prisma's wrappers too. */
+export const sqlState = (error: unknown): string | undefined =>
+  chain(error)
+    .flatMap((link) => [link.originalCode, link.code])
+    .find(isState)
+
 /** Name of the unique constraint or index that refused a row, if that is what happened. */
-export const violatedKey = (error: unknown): string | undefined =>
-  sqlState(error) === '23505' ? ((error as { constraint?: string }).constraint ?? '') : undefined
+export const violatedKey = (error: unknown): string | undefined => {
+  if (sqlState(error) !== '23505') return undefined
+  const names = chain(error).map(({ constraint }) => (typeof constraint === 'string' ? constraint : constraint?.index))
+  return names.find((name) => name !== undefined) ?? ''
+}
 
 export const isConnectionLoss = (error: unknown): boolean => {
   const state = sqlState(error)
   if (state !== undefined && (noConnection.has(state) || state.startsWith('08'))) return true
-  return error instanceof Error && lost.test(error.message)
+  return chain(error).some(({ message }) => typeof message === 'string' && lost.test(message))
 }
+
+const neverSent = /is not queryable|Client was closed/
+
+/** Whether a COMMIT that failed like this may have reached the server. */
+export const mayHaveCommitted = (error: unknown): boolean =>
+  isConnectionLoss(error) && !(error instanceof Error && neverSent.test(error.message))
 
 export const isContention = (error: unknown): boolean => contention.has(sqlState(error) ?? '')
 

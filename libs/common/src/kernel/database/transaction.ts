@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Database } from './database.js'
 import type { BorrowedPrisma } from './prisma-view.js'
-import { isAftermath, isConnectionLoss, isRefusal } from './sql-errors.js'
+import { isAftermath, isConnectionLoss, isRefusal, mayHaveCommitted } from './sql-errors.js'
 import { statement } from './statements.js'
 import type { NewEvent, OutboxMessage, PrismaTx, Tx } from './tx.js'
 
@@ -18,7 +18,7 @@ export class Transaction implements Tx {
   #failure: { readonly error: unknown } | undefined
   #prisma: Promise<BorrowedPrisma> | undefined
   #ended = false
-  /** Whether COMMIT went out and was not answered: what became of the transaction is not known. */
+  /** COMMIT went out and was not answered: what became of the transaction is not known. */
   inDoubt = false
 
   private constructor(database: Database, connection: pg.PoolClient) {
@@ -64,12 +64,13 @@ export class Transaction implements Tx {
   /** @throws what the first failed statement threw, whichever of them it was; the transaction is then rolled back. */
   async commit(): Promise<void> {
     await this.#returnPrisma()
-    this.inDoubt = true
+    this.#throwFailure()
     const commit = this.#run('COMMIT')
     this.#ended = true
     const [result] = await Promise.allSettled([commit, ...this.#statements])
-    this.inDoubt = result.status === 'rejected' && isConnectionLoss(result.reason) && !isRefusal(this.#failure?.error)
-    if (this.#failure) throw this.#failure.error
+    const refused = isRefusal(this.rootCause(undefined))
+    this.inDoubt = result.status === 'rejected' && mayHaveCommitted(result.reason) && !refused
+    this.#throwFailure()
     if (result.status === 'fulfilled' && result.value.command !== 'COMMIT')
       throw new Error('the transaction was rolled back')
     this.#connection.release()
@@ -88,6 +89,10 @@ export class Transaction implements Tx {
     return this.#failure && (isAftermath(error) || error === undefined) ? this.#failure.error : error
   }
 
+  #throwFailure(): void {
+    if (this.#failure) throw this.#failure.error
+  }
+
   async #rollback(): Promise<boolean> {
     try {
       await this.#returnPrisma()
@@ -99,7 +104,7 @@ export class Transaction implements Tx {
   }
 
   async #returnPrisma(): Promise<void> {
-    if (this.#prisma) await (await this.#prisma).giveBack()
+    if (this.#prisma !== undefined) await (await this.#prisma).giveBack()
     this.#prisma = undefined
   }
 

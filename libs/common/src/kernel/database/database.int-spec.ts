@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { waitFor } from '#common/testing/wait-for.js'
+import { type Canvas, createNode, openCanvas, ownerContext, silent } from './database.fixture.js'
+import { Database } from './database.js'
+import { violatedKey } from './sql-errors.js'
+
+let canvas: Canvas
+beforeAll(async () => {
+  canvas = await openCanvas()
+})
+afterAll(() => canvas.close())
+
+describe('a database', () => {
+  it('works again by itself after every one of its connections was cut', async () => {
+    await Promise.all(Array.from({ length: 8 }, () => canvas.database.query('SELECT pg_sleep(0.02)')))
+    await canvas.store.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test'`)
+    await waitFor(() => canvas.database.query('SELECT 1'))
+    await createNode(canvas)
+  })
+
+  it('that is not there is service_unavailable, for statements and transactions', async () => {
+    const away = new Database({ url: 'postgresql:///x?host=/nonexistent', application: 'test', log: silent })
+    await expect(away.query('SELECT 1')).rejects.toMatchObject({ code: 'service_unavailable' })
+    await away.close()
+  })
+
+  it('that waits for a lease is not_leader until it carries an epoch, and again once closed', async () => {
+    const leased = new Database({ url: canvas.store.url, application: 'test', log: silent, leased: true })
+    await expect(leased.query('SELECT 1')).rejects.toMatchObject({ code: 'not_leader' })
+    await leased.carryEpoch(1)
+    expect(await leased.query(`SELECT current_setting('svc.epoch') AS epoch`)).toEqual([{ epoch: '1' }])
+    await leased.close()
+    await expect(leased.query('SELECT 1')).rejects.toMatchObject({ code: 'not_leader' })
+  })
+
+  it('names the key that refused a row, for raw statements and for Prisma', async () => {
+    const id = await createNode(canvas)
+    const add = () => canvas.database.query('INSERT INTO canvas.trees (root_id) VALUES ($1)', [id])
+    expect(violatedKey(await add().catch((error: unknown) => error))).toBe('trees_pkey')
+    const byPrisma = canvas.writer.transact(ownerContext(), async ({ tx }) => {
+      await (await tx.prisma()).tree.create({ data: { rootId: id } })
+    })
+    expect(violatedKey(await byPrisma.catch((error: unknown) => error))).toBe('trees_pkey')
+  })
+
+  it('reads through Prisma outside a transaction too', async () => {
+    const id = await createNode(canvas)
+    const prisma = await canvas.database.prisma()
+    expect(await prisma.node.findUnique({ where: { id } })).toMatchObject({ id, status: 'active' })
+  })
+})

@@ -1,0 +1,70 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { type TestDatabase, testDatabase } from '#common/testing/database.js'
+import { waitFor } from '#common/testing/wait-for.js'
+import { silent } from './database.fixture.js'
+import { Lease } from './lease.js'
+
+let store: TestDatabase
+const held: Lease[] = []
+beforeAll(async () => {
+  store = await testDatabase()
+})
+afterEach(async () => {
+  await Promise.all(held.splice(0).map((lease) => lease.release()))
+})
+afterAll(() => store.drop())
+
+const candidate = (holder: string, more: { ttl?: number; renewEvery?: number } = {}) => {
+  const lost: string[] = []
+  const lease = new Lease({ url: store.url, holder, log: silent, onLost: () => void lost.push(holder), ...more })
+  held.push(lease)
+  return { lease, lost }
+}
+
+describe('the lease of the canvas', () => {
+  it('gives a higher epoch at each change of hands', async () => {
+    const first = await candidate('a').lease.acquire()
+    await held[0]?.release()
+    const second = await candidate('b').lease.acquire()
+    expect(second).toBe((first as number) + 1)
+  })
+
+  it('is taken over at once by the same holder, and the older one is told', async () => {
+    const older = candidate('a', { renewEvery: 20 })
+    await older.lease.acquire()
+    const newer = candidate('a')
+    expect(await newer.lease.acquire(AbortSignal.timeout(200))).toBeDefined()
+    await waitFor(() => older.lost.length === 1)
+    expect([older.lease.epoch, newer.lost]).toEqual([undefined, []])
+  })
+
+  it('keeps another holder out as long as it is renewed', async () => {
+    await candidate('a', { ttl: 300, renewEvery: 50 }).lease.acquire()
+    expect(await candidate('b').lease.acquire(AbortSignal.timeout(900))).toBeUndefined()
+  })
+
+  it('falls to another holder when it runs out', async () => {
+    const { lease } = candidate('a', { ttl: 200 })
+    await lease.acquire()
+    await lease.forget()
+    expect(await candidate('b').lease.acquire(AbortSignal.timeout(2000))).toBeDefined()
+  })
+
+  it('is free at once after a release', async () => {
+    const { lease } = candidate('a')
+    await lease.acquire()
+    await lease.release()
+    expect(await candidate('b').lease.acquire(AbortSignal.timeout(200))).toBeDefined()
+  })
+
+  it('survives the loss of its connection, and of its time as long as nobody else took it', async () => {
+    const { lease, lost } = candidate('a', { ttl: 20, renewEvery: 50 })
+    const epoch = await lease.acquire()
+    const renewals = async () =>
+      (await store.query<{ at: Date }>('SELECT expires_at AS at FROM canvas.leases'))[0]?.at.getTime() ?? 0
+    await store.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'svc lease'`)
+    const before = await renewals()
+    await waitFor(async () => (await renewals()) > before + 100)
+    expect([lease.epoch, lost]).toEqual([epoch, []])
+  })
+})
