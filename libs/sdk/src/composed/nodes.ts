@@ -1,0 +1,66 @@
+import { monotonic, pause } from '../clock.js'
+import { ResultError, TimeoutError } from '../errors.js'
+import { NodesRoutes } from '../generated/resources.js'
+import type { NodeCreate, Outcome } from '../generated/types.js'
+import type { RequestOptions } from '../options.js'
+import { jsonSchemaOf, type ResultSchema, validated } from '../schema.js'
+import { backoff } from '../transport.js'
+
+const longestPoll = 60
+const pollMargin = 10_000
+/** Failures in a row that a wait outlives: longer than a restart of the daemon takes. */
+const waitRetries = 10
+
+export class Nodes extends NodesRoutes {
+  /**
+   * Waits until the outcome is settled, however long it takes and over restarts of the daemon. `timeout` is for the whole
+   * wait here; without it there is no limit.
+   *
+   * @throws TimeoutError when `timeout` has passed; the node goes on
+   */
+  async waitForOutcome(id: string, options: RequestOptions = {}): Promise<Outcome> {
+    const until = monotonic() + (options.timeout ?? Number.POSITIVE_INFINITY)
+    const maxRetries = options.maxRetries ?? this.transport.maxRetries ?? waitRetries
+    for (let polls = 1; ; polls += 1) {
+      const started = monotonic()
+      const left = until - started
+      if (left <= 0) throw new TimeoutError(options.timeout as number)
+      const wait = Math.min(longestPoll, Math.ceil(left / 1000))
+      const timeout = Math.min(left, wait * 1000 + pollMargin)
+      const outcome = await this.outcome(id, { wait }, { ...options, maxRetries, timeout })
+      if (outcome.settled) return outcome
+      if (monotonic() - started < 1000) await pause(backoff(Math.min(polls, 3)), options.signal)
+    }
+  }
+
+  /** Creates a node and waits for its outcome. `timeout` is for both together; without it there is no limit. */
+  async createAndWait(body: NodeCreate, options: RequestOptions = {}): Promise<Outcome> {
+    const until = monotonic() + (options.timeout ?? Number.POSITIVE_INFINITY)
+    const node = await this.create(body, options)
+    const { 'idempotency-key': _, ...headers } = lowerCased(options.headers)
+    const timeout = options.timeout === undefined ? {} : { timeout: Math.max(1, until - monotonic()) }
+    return this.waitForOutcome(node.id, { ...options, headers, ...timeout })
+  }
+
+  /**
+   * Creates a node that owes a result of this schema, waits for it and gives it back, checked and typed.
+   *
+   * @param schema a zod schema (or one of another library that follows Standard Schema), or a plain JSON Schema
+   * @throws ResultError when the node ends without a result; its `fields.outcome` says how it ended
+   */
+  async parse<T>(
+    body: Omit<NodeCreate, 'result_schema'>,
+    schema: ResultSchema<T>,
+    options: RequestOptions = {},
+  ): Promise<T> {
+    const outcome = await this.createAndWait({ ...body, result_schema: jsonSchemaOf(schema) }, options)
+    if (outcome.result === undefined || outcome.result === null) {
+      const why = outcome.error ? `: ${outcome.error.message}` : ''
+      throw new ResultError(`node ${outcome.node_id} ended ${outcome.status} without a result${why}`, { outcome })
+    }
+    return validated(schema, outcome.result)
+  }
+}
+
+const lowerCased = (headers: Record<string, string> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))

@@ -1,0 +1,137 @@
+import { type Limit, limited } from './abort.js'
+import { pause } from './clock.js'
+import {
+  ConnectionError,
+  errorOf,
+  isWorthRetrying,
+  type Problem,
+  ResponseError,
+  SvcError,
+  TimeoutError,
+} from './errors.js'
+import { eventsOf, type ServerSentEvent } from './sse.js'
+import { backoff, type Outgoing, type Transport } from './transport.js'
+
+/** Silence in ms after which a connection counts as dead; the daemon sends a heartbeat every 10 s. */
+const longestSilence = 30_000
+const retriesInARow = 10
+
+export interface StreamSource {
+  readonly transport: Transport
+  /** The request that opens the stream. @throws TypeError for an identifier that isn't one */
+  readonly request: () => Outgoing
+  readonly after?: string | undefined
+  /** Whether a connection that broke is made anew, from the last id; else the failure is thrown. */
+  readonly resumes: boolean
+}
+
+/**
+ * Items of a stream of events. It connects when it is iterated, reconnects by itself after the last event that it gave,
+ * gives each event once, and ends when the daemon says so. Leaving the loop closes the connection.
+ *
+ * Iterating throws an error of the daemon that trying again won't help; the last failure after `maxRetries` failed
+ * connections in a row; and the signal's reason once it is aborted.
+ */
+export class EventStream<T> implements AsyncIterable<T> {
+  readonly #source: StreamSource
+  #lastId: string | undefined
+  #ended: Readonly<Record<string, unknown>> | undefined
+
+  constructor(source: StreamSource) {
+    this.#source = source
+    this.#lastId = source.after
+  }
+
+  /** Id of the last event given; a new stream goes on from there when it is given as `after`. */
+  get lastEventId(): string | undefined {
+    return this.#lastId
+  }
+
+  /** What the daemon's last event said, with its `reason`; undefined before the end. */
+  get ended(): Readonly<Record<string, unknown>> | undefined {
+    return this.#ended
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    const request = this.#source.request()
+    const allowed = request.maxRetries ?? (this.#source.resumes ? retriesInARow : 2)
+    let failures = 0
+    for (;;) {
+      const connection = limited(request.signal)
+      const watch = watchSilence(connection)
+      let failure: unknown = new ConnectionError('the stream broke off before its end')
+      let answered = false
+      try {
+        const body = await this.#open(request, connection)
+        for await (const event of eventsOf(body, watch.heard)) {
+          answered = true
+          failures = 0
+          if (event.name === 'end') {
+            this.#ended = parsed(event) as Readonly<Record<string, unknown>>
+            return
+          }
+          if (event.name === 'overflow') break
+          if (event.name === 'error') throw errorOfEvent(event)
+          if (!this.#isNew(event)) continue
+          const item = parsed(event) as T
+          if (event.id !== undefined) this.#lastId = event.id
+          yield item
+        }
+      } catch (error) {
+        failure = connection.signal.aborted ? connection.signal.reason : error
+      } finally {
+        watch.release()
+        connection.release()
+      }
+      if (request.signal?.aborted) throw request.signal.reason
+      failures += 1
+      if (failures > allowed || !this.#mayRepeat(failure, answered)) throw failure
+      await pause((failure as SvcError).retryAfter ?? backoff(failures), request.signal)
+    }
+  }
+
+  #open(request: Outgoing, connection: Limit): Promise<ReadableStream<Uint8Array>> {
+    const resume: Record<string, string> = this.#lastId === undefined ? {} : { 'last-event-id': this.#lastId }
+    return this.#source.transport.open({ ...request, headers: { ...request.headers, ...resume } }, connection)
+  }
+
+  /** A durable event's id is a number that only grows; deltas carry other ids, and snapshots repeat one on purpose. */
+  #isNew({ id, name }: ServerSentEvent): boolean {
+    if (id === undefined || !/^\d+$/.test(id) || /(^|\.)snapshot$/.test(name)) return true
+    const last = /^\d+/.exec(this.#lastId ?? '')?.[0]
+    return last === undefined || BigInt(id) > BigInt(last)
+  }
+
+  /** A request that can't be resumed is repeated only when it was refused outright. */
+  #mayRepeat(failure: unknown, answered: boolean): boolean {
+    if (!isWorthRetrying(failure) && !(failure instanceof TimeoutError)) return false
+    return this.#source.resumes || (!answered && failure.status > 0)
+  }
+}
+
+const watchSilence = (connection: Limit) => {
+  let quiet = 0
+  const timer = setInterval(() => {
+    quiet += 1
+    if (quiet >= 2) connection.abort(new ConnectionError(`nothing came for ${longestSilence / 1000} s`))
+  }, longestSilence / 2)
+  return {
+    heard: () => {
+      quiet = 0
+    },
+    release: () => clearInterval(timer),
+  }
+}
+
+const parsed = (event: ServerSentEvent): unknown => {
+  try {
+    return JSON.parse(event.data)
+  } catch (cause) {
+    throw new ResponseError(`the event ${event.name} is not JSON`, 200, { cause })
+  }
+}
+
+const errorOfEvent = (event: ServerSentEvent): SvcError => {
+  const problem = parsed(event) as Problem
+  return errorOf(typeof problem.status === 'number' ? problem.status : 500, problem)
+}

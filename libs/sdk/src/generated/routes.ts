@@ -1,0 +1,27 @@
+// Made from the contract by `npm run gen`. Do not edit.
+
+import type { Route } from '../route.js'
+
+/** Every route with a typed method, by the method's name. */
+export const routes = {
+  'system.status': { method: 'GET', path: '/v1/status' },
+  'system.health': { method: 'GET', path: '/healthz' },
+  'health.get': { method: 'GET', path: '/v1/health' },
+  'nodes.create': { method: 'POST', path: '/v1/nodes' },
+  'nodes.retrieve': { method: 'GET', path: '/v1/nodes/{id}', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
+  'nodes.list': { method: 'GET', path: '/v1/nodes' },
+  'nodes.message': { method: 'POST', path: '/v1/nodes/{id}/message', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
+  'nodes.interrupt': { method: 'POST', path: '/v1/nodes/{id}/interrupt', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
+  'nodes.cancel': { method: 'POST', path: '/v1/nodes/{id}/cancel', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
+  'nodes.outcome': { method: 'GET', path: '/v1/nodes/{id}/outcome', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
+  'nodes.result.submit': { method: 'POST', path: '/v1/nodes/{id}/result', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
+  'nodes.reports.list': { method: 'GET', path: '/v1/nodes/{id}/reports', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
+  'nodes.events': { method: 'GET', path: '/v1/nodes/{id}/events', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
+  'nodes.stream': { method: 'GET', path: '/v1/nodes/{id}/stream', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
+  'models.credentials.list': { method: 'GET', path: '/v1/model-auth' },
+  'models.credentials.install': { method: 'PUT', path: '/v1/model-auth/{provider}', checked: { provider: /^[a-z0-9][a-z0-9_.-]{0,63}$/ } },
+  'models.credentials.remove': { method: 'DELETE', path: '/v1/model-auth/{provider}', checked: { provider: /^[a-z0-9][a-z0-9_.-]{0,63}$/ } },
+  'models.config.update': { method: 'PUT', path: '/v1/model-config' },
+} as const satisfies Record<string, Route>
+
+export type RouteName = keyof typeof routes

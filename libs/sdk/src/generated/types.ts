@@ -1,0 +1,786 @@
+// Made from the contract by `npm run gen`. Do not edit.
+
+export interface ActorRef {
+  kind: 'owner' | 'app' | 'run' | 'node' | 'pub' | 'system'
+  id: string | null
+}
+
+export interface Assignment {
+  node_id: string
+  generation: number
+  engagement: number
+  name: string
+  kind: string
+  mode: 'base' | 'orchestrator'
+  lifecycle: 'terminal' | 'resident'
+  engine: string
+  exec: ExecSpec | null
+  cwd: string
+  model: {
+    strength: string
+    override?: string
+  }
+  scopes: string[]
+  result_schema: Record<string, unknown> | null
+  parent: {
+    id: string
+    name: string
+  } | null
+  /** Whether this engagement has its final report already. */
+  reported: boolean
+  next_ord: number
+  /** The conversation so far, oldest first. */
+  journal: JournalRecord[]
+  /** The first batch of mail, leased to this generation for 30 s. */
+  mail: MailEntry[]
+}
+
+export type BrokerSignal = {
+  type: 'mail'
+  /** Some of it steers: take it at the next step. */
+  urgent: boolean
+  critical: boolean
+} | {
+  type: 'interrupt'
+  request: number
+} | {
+  type: 'stop'
+  reason: string
+}
+
+export interface CallUsage {
+  input_tokens: number
+  output_tokens: number
+  cached_tokens: number
+  cost_usd: number
+}
+
+export interface CancelResult {
+  canceled: string[]
+  spared: string[]
+}
+
+export type ContentPart = {
+  type: 'text'
+  text: string
+  provider_metadata?: unknown
+} | {
+  type: 'reasoning'
+  text: string
+  provider_metadata?: unknown
+} | {
+  type: 'image'
+  content_type: string
+  base64: string
+} | {
+  type: 'tool_call'
+  call_id: string
+  name: string
+  input: unknown
+  /** Why the input could not be read, when the model sent none that fits. */
+  invalid?: string
+  provider_metadata?: unknown
+} | {
+  type: 'tool_result'
+  call_id: string
+  name: string
+  output: string
+  /** Default false. */
+  failed: boolean
+}
+
+export type ContentPartInput = {
+  type: 'text'
+  text: string
+  provider_metadata?: unknown
+} | {
+  type: 'reasoning'
+  text: string
+  provider_metadata?: unknown
+} | {
+  type: 'image'
+  content_type: string
+  base64: string
+} | {
+  type: 'tool_call'
+  call_id: string
+  name: string
+  input: unknown
+  /** Why the input could not be read, when the model sent none that fits. */
+  invalid?: string
+  provider_metadata?: unknown
+} | {
+  type: 'tool_result'
+  call_id: string
+  name: string
+  output: string
+  /** Default false. */
+  failed?: boolean
+}
+
+export interface ConversationMessage {
+  role: 'system' | 'user' | 'assistant' | 'tool'
+  content: ContentPartInput[]
+}
+
+export type CredentialInstall = {
+  kind: 'api_key'
+  /** 1 to 16384 characters. */
+  api_key: string
+  /** At most 128 characters. */
+  label?: string
+} | {
+  kind: 'oauth'
+  /** 1 to 16384 characters. */
+  access_token: string
+  /** 1 to 16384 characters. */
+  refresh_token?: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  expires_at?: string
+  /** At most 128 characters. */
+  label?: string
+}
+
+export interface Delta {
+  generation: number
+  /** Number of the message in progress within the generation. */
+  message: number
+  channel: 'text' | 'reasoning' | 'tool_input' | 'tool_output' | 'stdout' | 'stderr'
+  call_id?: string
+  /** Characters of this channel that came before. */
+  offset: number
+  text: string
+}
+
+export interface DeltaBatch {
+  /** At most 500 entries. */
+  deltas: Delta[]
+}
+
+export interface ExecSpec {
+  /** The program and its arguments; no shell; 1 to 256 entries. */
+  argv: string[]
+  /** `jsonl`: the prompt and then each mail as one line of JSON, standard input kept open. `text`: the prompt as it is, then end of file; default "jsonl". */
+  stdin: 'jsonl' | 'text'
+  env?: Record<string, string>
+}
+
+export interface ExecSpecInput {
+  /** The program and its arguments; no shell; 1 to 256 entries. */
+  argv: string[]
+  /** `jsonl`: the prompt and then each mail as one line of JSON, standard input kept open. `text`: the prompt as it is, then end of file; default "jsonl". */
+  stdin?: 'jsonl' | 'text'
+  env?: Record<string, string>
+}
+
+export interface Fault {
+  kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other'
+  message: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  since: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  retry_at?: string
+}
+
+export interface HealthGetResponse {
+  status: 'ok'
+  version: string
+}
+
+export type JournalEntry = {
+  type: 'turn_started'
+  /** At least 1. */
+  turn: number
+  /** At most 500 entries. */
+  mail: string[]
+  content: ContentPart[]
+} | {
+  type: 'message'
+  /** At least 1. */
+  turn: number
+  /** At least 1. */
+  step: number
+  role: 'user' | 'assistant'
+  content: ContentPart[]
+  model?: string
+} | {
+  type: 'tool_started'
+  /** At least 1. */
+  turn: number
+  /** At least 1. */
+  step: number
+  call_id: string
+  name: string
+  input: unknown
+} | {
+  type: 'tool_ended'
+  /** At least 1. */
+  turn: number
+  /** At least 1. */
+  step: number
+  call_id: string
+  name: string
+  status: 'completed' | 'failed' | 'canceled' | 'outcome_unknown'
+  output: string
+  /** At least 0. */
+  duration_ms?: number
+  exit_code?: number | null
+} | {
+  type: 'turn_ended'
+  /** At least 1. */
+  turn: number
+  status: 'completed' | 'interrupted' | 'failed'
+  fault?: {
+    kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other'
+    /** At most 4000 characters. */
+    message: string
+    /** At least 0. */
+    retry_after_ms?: number
+  }
+  /** The final report that a terminal node ends with, when the turn gave none itself. */
+  final?: string
+}
+
+export type JournalEntryInput = {
+  type: 'turn_started'
+  /** At least 1. */
+  turn: number
+  /** At most 500 entries. */
+  mail: string[]
+  content: ContentPartInput[]
+} | {
+  type: 'message'
+  /** At least 1. */
+  turn: number
+  /** At least 1. */
+  step: number
+  role: 'user' | 'assistant'
+  content: ContentPartInput[]
+  model?: string
+} | {
+  type: 'tool_started'
+  /** At least 1. */
+  turn: number
+  /** At least 1. */
+  step: number
+  call_id: string
+  name: string
+  input: unknown
+} | {
+  type: 'tool_ended'
+  /** At least 1. */
+  turn: number
+  /** At least 1. */
+  step: number
+  call_id: string
+  name: string
+  status: 'completed' | 'failed' | 'canceled' | 'outcome_unknown'
+  output: string
+  /** At least 0. */
+  duration_ms?: number
+  exit_code?: number | null
+} | {
+  type: 'turn_ended'
+  /** At least 1. */
+  turn: number
+  status: 'completed' | 'interrupted' | 'failed'
+  fault?: {
+    kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other'
+    /** At most 4000 characters. */
+    message: string
+    /** At least 0. */
+    retry_after_ms?: number
+  }
+  /** The final report that a terminal node ends with, when the turn gave none itself. */
+  final?: string
+}
+
+export interface JournalRecord {
+  ord: number
+  generation: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  entry: JournalEntry
+}
+
+export interface LlmAnswer {
+  content: ContentPart[]
+  /** The value, when `schema` was given. */
+  output?: unknown
+  finish_reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error' | 'other'
+  /** `provider/model` that really answered. */
+  model: string
+  usage: CallUsage
+  /** Rungs of the ladder that failed before this one. */
+  attempts: {
+    model: string
+    code: string
+    message: string
+  }[]
+}
+
+export type LlmItem = {
+  type: 'text'
+  text: string
+} | {
+  type: 'reasoning'
+  text: string
+} | {
+  type: 'tool_input'
+  call_id: string
+  name: string
+  text: string
+} | {
+  type: 'answer'
+  answer: LlmAnswer
+  /** Whether the answer was bought before and is only read back. */
+  replayed: boolean
+  /** Earlier attempts of the same step whose end is unknown: they may have been paid for; at least 1. */
+  unknown_attempts?: number
+}
+
+export interface LlmRequest {
+  /** 1 to 10000 entries. */
+  messages: ConversationMessage[]
+  /** At most 128 entries; default []. */
+  tools?: ToolDefinition[]
+  /** Default "auto". */
+  tool_choice?: 'auto' | 'none' | 'required'
+  /** 1 to 1000000. */
+  max_output_tokens?: number
+  /** At most 2. */
+  temperature?: number
+  strength?: 'light' | 'medium' | 'strong' | 'ultra'
+  /** `provider/model`, instead of a strength; at most 200 characters. */
+  model?: string
+  /** The answer is one JSON value that satisfies this schema. */
+  schema?: Record<string, unknown>
+}
+
+export interface MailEntry {
+  id: string
+  seq: number
+  tier: 'critical' | 'urgent' | 'normal' | 'deferred'
+  kind: 'prompt' | 'message' | 'report' | 'notice'
+  body: string
+  source: {
+    kind: 'owner' | 'app' | 'run' | 'node' | 'system'
+    id: string | null
+    name?: string
+  }
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+}
+
+export interface MessageBody {
+  /** At least 1 characters. */
+  body: string
+  /** Default "normal". */
+  tier?: 'critical' | 'urgent' | 'normal' | 'deferred'
+}
+
+export interface MessageReceipt {
+  message_id: string
+  delivered: 'live' | 'queued' | 'revived'
+}
+
+export interface ModelChoice {
+  /** Default "medium". */
+  strength?: 'light' | 'medium' | 'strong' | 'ultra'
+  /** `provider/model`, instead of the ladder; at most 200 characters. */
+  override?: string
+}
+
+export interface ModelConfig {
+  /** Default {}. */
+  providers: Record<string, ProviderConfig>
+  /** For each strength the models to try, in order; a missing strength falls back to the nearest one; default {}. */
+  ladders: { [K in 'light' | 'medium' | 'strong' | 'ultra']?: string[] }
+  /** US dollars a million tokens, by provider/model; default {}. */
+  prices: Record<string, Price>
+  /** Default {}. */
+  limits: {
+    /** At least 0. */
+    cost_usd_per_day?: number
+    /** 1 to 1000. */
+    concurrent_calls?: number
+  }
+  version: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
+}
+
+export interface ModelConfigUpdate {
+  /** Default {}. */
+  providers?: Record<string, ProviderConfigInput>
+  /** For each strength the models to try, in order; a missing strength falls back to the nearest one; default {}. */
+  ladders?: { [K in 'light' | 'medium' | 'strong' | 'ultra']?: string[] }
+  /** US dollars a million tokens, by provider/model; default {}. */
+  prices?: Record<string, PriceInput>
+  /** Default {}. */
+  limits?: {
+    /** At least 0. */
+    cost_usd_per_day?: number
+    /** 1 to 1000. */
+    concurrent_calls?: number
+  }
+  /** Refused with precondition_failed unless the config is at this version. */
+  if_version?: number
+}
+
+export interface ModelCredential {
+  provider: string
+  kind: 'api_key' | 'oauth'
+  label: string | null
+  last_four: string | null
+  health: {
+    state: 'unknown' | 'usable' | 'failing'
+    reason: string | null
+    checked_at: string | null
+  }
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
+}
+
+export interface ModelReadiness {
+  /** Whether at least one strength can be served. */
+  ready: boolean
+  providers: {
+    provider: string
+    type: 'openai' | 'anthropic' | 'google' | 'openai-compatible'
+    configured: boolean
+    usable: boolean
+    reason: string | null
+    checked_at: string | null
+  }[]
+  strengths: {
+    strength: 'light' | 'medium' | 'strong' | 'ultra'
+    model: string | null
+    reason: string | null
+  }[]
+  remedy: string | null
+}
+
+export interface ModelsCredentialsListResponse {
+  data: ModelCredential[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface Node {
+  id: string
+  name: string
+  description: string | null
+  kind: string
+  mode: 'base' | 'orchestrator'
+  lifecycle: 'terminal' | 'resident'
+  status: 'active' | 'idle' | 'done' | 'dead' | 'canceled'
+  intent: 'done' | 'refresh' | 'idle_release' | null
+  parent_id: string | null
+  root_id: string
+  spawned_by: string | null
+  forked_from: {
+    node_id: string
+    turn: number
+  } | null
+  /** `loop`: the built-in agent. `exec`: a program of the caller, given as `exec.argv`; needs no model. */
+  engine: string
+  exec: ExecSpec | null
+  cwd: string
+  worktree: {
+    path: string
+    branch: string
+    base: string
+    state: 'open' | 'closed' | 'abandoned'
+  } | null
+  model: {
+    strength: 'light' | 'medium' | 'strong' | 'ultra'
+    override?: string
+  }
+  scopes: string[]
+  scopes_explicit: boolean
+  app_id: string | null
+  profile: string | null
+  run_id: string | null
+  cycles: number
+  generation: number
+  engagement: number
+  broker: {
+    host_id: string
+    pid: number
+    /** RFC 3339 time in UTC with milliseconds. */
+    started_at: string
+    /** RFC 3339 time in UTC with milliseconds. */
+    heartbeat_at: string
+  } | null
+  result_schema: Record<string, unknown> | null
+  usage: Usage
+  fault: Fault | null
+  streaming: boolean
+  attention_count: number
+  version: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
+}
+
+export interface NodeCreate {
+  /** What the node is to do; at most 256 KiB; at least 1 characters. */
+  prompt: string
+  /** Role of the node; `general` unless given. */
+  kind?: string
+  mode?: 'base' | 'orchestrator'
+  /** `terminal` owes a final report; `resident` stays between messages. A root is resident, a child terminal, unless given. */
+  lifecycle?: 'terminal' | 'resident'
+  /** 1 to 128 characters. */
+  name?: string
+  /** Spine parent; a node's own token makes children of itself unless it says `root`. */
+  parent_id?: string
+  root?: boolean
+  /** Working directory; the parent's unless given. A root must name one; 1 to 4096 characters. */
+  cwd?: string
+  model?: ModelChoice
+  /** At most 200 entries. */
+  scopes?: string[]
+  /** A JSON Schema (draft 2020-12). */
+  result_schema?: Record<string, unknown>
+  /** `loop`: the built-in agent. `exec`: a program of the caller, given as `exec.argv`; needs no model. */
+  engine?: string
+  exec?: ExecSpecInput
+}
+
+export interface NodeEvent {
+  id: string
+  /** Position in the node's own sequence: 1, 2, 3 … without a gap. */
+  seq: number
+  type: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  time: string
+  subject: string
+  actor: ActorRef
+  correlation_id: string | null
+  causation_id: string | null
+  data: Record<string, unknown>
+}
+
+export interface NodesBrokerBindBody {
+  /** At most 128 characters. */
+  host_id: string
+  /** At least 1. */
+  pid: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  started_at: string
+  /** At most 64 characters. */
+  version: string
+}
+
+export interface NodesBrokerDeltasResponse {
+  /** Send the text of the message in progress from offset 0. */
+  resync: boolean
+}
+
+export interface NodesBrokerJournalBody {
+  /** At least 1. */
+  from: number
+  /** 1 to 200 entries. */
+  entries: JournalEntryInput[]
+}
+
+export interface NodesBrokerJournalResponse {
+  next_ord: number
+  /** After a turn_ended: go on with more mail, or stop, since the node went idle or ended. */
+  next: 'continue' | 'stop'
+}
+
+export interface NodesBrokerModelCallCancelBody {
+  /** At least 1. */
+  turn: number
+  /** At least 1. */
+  step: number
+}
+
+export interface NodesBrokerModelCallCancelResponse {
+  /** Whether the call was running; false when it had ended or never begun. */
+  canceled: boolean
+}
+
+export interface NodesEventsResponse {
+  data: NodeEvent[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface NodesInterruptResponse {
+  /** Whether a turn was running. */
+  interrupted: boolean
+}
+
+export interface NodesListResponse {
+  data: Node[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface NodesMailAcknowledgeBody {
+  /** 1 to 500 entries. */
+  ids: string[]
+}
+
+export interface NodesMailAcknowledgeResponse {
+  acknowledged: number
+}
+
+export interface NodesMailClaimBody {
+  /** 1 to 500; default 100. */
+  limit?: number
+  /** Only what steers a running turn: urgent and critical; default false. */
+  steering?: boolean
+}
+
+export interface NodesMailClaimResponse {
+  mail: MailEntry[]
+  /** RFC 3339 time in UTC with milliseconds. */
+  lease_expires_at: string
+}
+
+export interface NodesReportsListResponse {
+  data: Report[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface NodesResultSubmitBody {
+  value: unknown
+}
+
+export interface Outcome {
+  node_id: string
+  engagement: number
+  status: 'active' | 'idle' | 'done' | 'dead' | 'canceled'
+  /** Whether this engagement has ended: done, dead or canceled, or a resident that went idle. */
+  settled: boolean
+  final_report: Report | null
+  result?: unknown
+  error: {
+    kind: string
+    message: string
+  } | null
+  usage: Usage
+}
+
+export interface Price {
+  /** At least 0. */
+  input_per_million: number
+  /** At least 0. */
+  output_per_million: number
+  /** At least 0. */
+  cached_input_per_million?: number
+}
+
+export type PriceInput = Price
+
+export interface ProviderConfig {
+  type: 'openai' | 'anthropic' | 'google' | 'openai-compatible'
+  /** Required for openai-compatible: Ollama, llama.cpp, vLLM …. */
+  base_url?: string
+  /** Whether calls need a credential; false unless given for openai-compatible, true for the others. */
+  requires_key?: boolean
+}
+
+export type ProviderConfigInput = ProviderConfig
+
+export interface Report {
+  id: string
+  node_id: string
+  engagement: number
+  kind: 'update' | 'urgent' | 'final'
+  body: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+}
+
+export interface ReportBody {
+  /** Default "update". */
+  kind?: 'update' | 'urgent' | 'final'
+  /** At least 1 characters. */
+  body: string
+}
+
+export interface StreamItem {
+  type: string
+  data: Record<string, unknown>
+}
+
+export interface SystemHealthResponse {
+  status: 'ok'
+  version: string
+}
+
+export type SystemOpenapiResponse = Record<string, unknown>
+
+export interface SystemStatus {
+  version: string
+  /** Whether every part that nodes need is there. */
+  ready: boolean
+  /** RFC 3339 time in UTC with milliseconds. */
+  started_at: string
+  base_url: string
+  parts: {
+    name: string
+    state: 'ready' | 'degraded' | 'absent'
+    detail: string | null
+    version: string | null
+  }[]
+  /** Number of nodes by status. */
+  nodes: Record<string, number>
+  brokers: {
+    live: number
+    warm: number
+    cap: number
+  } | null
+  limits: Record<string, number>
+}
+
+export interface ToolDefinition {
+  /** 1 to 64 characters. */
+  name: string
+  description: string
+  /** A JSON Schema (draft 2020-12). */
+  input_schema: Record<string, unknown>
+}
+
+export interface TurnCall {
+  /** 1 to 10000 entries. */
+  messages: ConversationMessage[]
+  /** At most 128 entries; default []. */
+  tools?: ToolDefinition[]
+  /** Default "auto". */
+  tool_choice?: 'auto' | 'none' | 'required'
+  /** 1 to 1000000. */
+  max_output_tokens?: number
+  /** At most 2. */
+  temperature?: number
+  /** At least 1. */
+  turn: number
+  /** At least 1. */
+  step: number
+  strength: 'light' | 'medium' | 'strong' | 'ultra'
+  /** At most 200 characters. */
+  model?: string
+}
+
+export interface Usage {
+  /** At least 0. */
+  input_tokens: number
+  /** At least 0. */
+  output_tokens: number
+  /** At least 0. */
+  cached_tokens: number
+  /** At least 0. */
+  cost_usd: number
+  /** At least 0. */
+  context_tokens: number
+}
