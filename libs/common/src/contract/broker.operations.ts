@@ -47,6 +47,14 @@ export const brokerOperations = [
     errors: ['model_error', 'model_not_found', 'model_not_configured', 'budget_exhausted', 'stale_generation'],
   }),
   operation({
+    name: 'nodes.broker.modelCallCancel', kind: 'untyped', summary: 'End the model call of a step at the provider, as an interrupt does',
+    description: 'A broker that only disconnects leaves its call running, so that its successor can read the answer back.',
+    service: 'models', method: 'POST', path: '/v1/nodes/{id}/broker/model-calls/cancel', listeners: owner, gate: 'broker',
+    params: byId, body: z.strictObject({ turn: z.int().min(1), step: z.int().min(1) }),
+    response: z.object({ canceled: z.boolean().meta({ description: 'Whether the call was running; false when it had ended or never begun' }) }),
+    idempotency: 'natural', errors: ['stale_generation'],
+  }),
+  operation({
     name: 'nodes.broker.deltas', kind: 'untyped', summary: 'Publish live deltas to those who watch',
     service: 'lifecycle', method: 'POST', path: '/v1/nodes/{id}/broker/deltas', listeners: owner, gate: 'broker',
     params: byId, body: deltaBatch, response: z.object({ resync: z.boolean().meta({ description: 'Send the text of the message in progress from offset 0' }) }),

@@ -98,7 +98,11 @@ export const llmItem = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('reasoning'), text: z.string() }),
   z.object({ type: z.literal('tool_input'), call_id: z.string(), name: z.string(), text: z.string() }),
-  z.object({ type: z.literal('answer'), answer: llmAnswer, replayed: z.boolean().meta({ description: 'Whether the answer was bought before and is only read back' }) }),
+  z.object({
+    type: z.literal('answer'), answer: llmAnswer,
+    replayed: z.boolean().meta({ description: 'Whether the answer was bought before and is only read back' }),
+    unknown_attempts: z.int().min(1).optional().meta({ description: 'Earlier attempts of the same step whose end is unknown: they may have been paid for' }),
+  }),
 ])
 export type LlmItem = z.infer<typeof llmItem>
 
