@@ -5,6 +5,7 @@ import {
   Module,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
+  type OnModuleDestroy,
   type OnModuleInit,
 } from '@nestjs/common'
 import { DiscoveryModule, DiscoveryService, MetadataScanner } from '@nestjs/core'
@@ -48,11 +49,11 @@ const OPTIONS = Symbol('bus options')
  * The bus of one service: `Bus` to ask, `BusServer` to answer. One Nest application holds one.
  *
  * Handlers are the methods of any provider with `@Handles` or `@Streams`; boot fails unless they fit the contract. At
- * shutdown commands in hand are finished first, then the connection is drained.
+ * shutdown it first takes no more commands, then finishes those in hand, then drains the connection.
  */
 @Module({})
 export class BusModule
-  implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
+  implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown
 {
   constructor(
     @Inject(OPTIONS) private readonly options: BusModuleOptions,
@@ -95,12 +96,22 @@ export class BusModule
   }
 
   /** All providers exist by now, and no `onApplicationBootstrap` has run, where a writer may already want to listen. */
-  onModuleInit(): void {
-    if (this.options.listen !== 'never') this.server.handle(this.#found())
+  async onModuleInit(): Promise<void> {
+    if (this.options.listen === 'never') return
+    try {
+      this.server.handle(this.#found())
+    } catch (error) {
+      await this.connection.drain()
+      throw error
+    }
   }
 
   async onApplicationBootstrap(): Promise<void> {
     if ((this.options.listen ?? 'boot') === 'boot') await this.server.listen()
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.server.pause()
   }
 
   async beforeApplicationShutdown(): Promise<void> {

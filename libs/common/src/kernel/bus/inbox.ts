@@ -34,15 +34,16 @@ export class Inbox {
 
   /**
    * @param base subject below which this service may listen; the inbox takes a random part of it.
-   * @throws Error when the server refuses the subscription.
+   * @throws Error when the server refuses the subscription; the connection, of no use then, is closed.
    */
   static async open(connection: BusConnection, base: string): Promise<Inbox> {
     const prefix = `${base}.${crypto.randomUUID().replaceAll('-', '')}.`
     const inbox = new Inbox(connection, prefix)
     const subscription = connection.subscribe(`${prefix}*`, (message) => inbox.#receive(message))
     await connection.flush()
-    if (subscription.refused) throw subscription.refused
-    return inbox
+    if (!subscription.refused) return inbox
+    await connection.drain()
+    throw subscription.refused
   }
 
   /** Waiters at present; a leak would show here. */
