@@ -8,12 +8,22 @@ export const contentPart = z.discriminatedUnion('type', [
   z.object({ type: z.literal('reasoning'), text: z.string(), provider_metadata: z.unknown().optional() }),
   z.object({ type: z.literal('image'), content_type: z.string(), base64: z.string() }),
   z.object({
-    type: z.literal('tool_call'), call_id: z.string(), name: z.string(), input: z.unknown(),
-    invalid: z.string().optional().meta({ description: 'Why the input could not be read, when the model sent none that fits' }),
+    type: z.literal('tool_call'),
+    call_id: z.string(),
+    name: z.string(),
+    input: z.unknown(),
+    invalid: z
+      .string()
+      .optional()
+      .meta({ description: 'Why the input could not be read, when the model sent none that fits' }),
     provider_metadata: z.unknown().optional(),
   }),
   z.object({
-    type: z.literal('tool_result'), call_id: z.string(), name: z.string(), output: z.string(), failed: z.boolean().default(false),
+    type: z.literal('tool_result'),
+    call_id: z.string(),
+    name: z.string(),
+    output: z.string(),
+    failed: z.boolean().default(false),
   }),
 ])
 export type ContentPart = z.infer<typeof contentPart>
@@ -24,7 +34,11 @@ export const conversationMessage = z.object({
 })
 export type ConversationMessage = z.infer<typeof conversationMessage>
 
-export const toolDefinition = z.object({ name: z.string().min(1).max(64), description: z.string(), input_schema: jsonSchema })
+export const toolDefinition = z.object({
+  name: z.string().min(1).max(64),
+  description: z.string(),
+  input_schema: jsonSchema,
+})
 export type ToolDefinition = z.infer<typeof toolDefinition>
 
 export const mailKinds = ['prompt', 'message', 'report', 'notice'] as const
@@ -34,7 +48,11 @@ export const mailEntry = z.object({
   tier: z.enum(messageTiers),
   kind: z.enum(mailKinds),
   body: z.string(),
-  source: z.object({ kind: z.enum(['owner', 'app', 'run', 'node', 'system']), id: z.string().nullable(), name: z.string().optional() }),
+  source: z.object({
+    kind: z.enum(['owner', 'app', 'run', 'node', 'system']),
+    id: z.string().nullable(),
+    name: z.string().optional(),
+  }),
   created_at: time,
 })
 export type MailEntry = z.infer<typeof mailEntry>
@@ -47,21 +65,54 @@ const step = z.int().min(1)
 
 /** Entries of a node's journal: what its engine did, in order, append-only. */
 export const journalEntry = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('turn_started'), turn, mail: z.array(z.string()).max(500), content: z.array(contentPart) }),
   z.strictObject({
-    type: z.literal('message'), turn, step, role: z.enum(['user', 'assistant']), content: z.array(contentPart),
+    type: z.literal('turn_started'),
+    turn,
+    mail: z.array(z.string()).max(500),
+    content: z.array(contentPart),
+  }),
+  z.strictObject({
+    type: z.literal('message'),
+    turn,
+    step,
+    role: z.enum(['user', 'assistant']),
+    content: z.array(contentPart),
     model: z.string().optional(),
   }),
-  z.strictObject({ type: z.literal('tool_started'), turn, step, call_id: z.string(), name: z.string(), input: z.unknown() }),
   z.strictObject({
-    type: z.literal('tool_ended'), turn, step, call_id: z.string(), name: z.string(),
-    status: z.enum(['completed', 'failed', 'canceled', 'outcome_unknown']), output: z.string(), duration_ms: z.int().min(0).optional(),
+    type: z.literal('tool_started'),
+    turn,
+    step,
+    call_id: z.string(),
+    name: z.string(),
+    input: z.unknown(),
+  }),
+  z.strictObject({
+    type: z.literal('tool_ended'),
+    turn,
+    step,
+    call_id: z.string(),
+    name: z.string(),
+    status: z.enum(['completed', 'failed', 'canceled', 'outcome_unknown']),
+    output: z.string(),
+    duration_ms: z.int().min(0).optional(),
     exit_code: z.int().nullable().optional(),
   }),
   z.strictObject({
-    type: z.literal('turn_ended'), turn, status: z.enum(turnStatuses),
-    fault: z.strictObject({ kind: z.enum(faultKinds), message: z.string().max(4000), retry_after_ms: z.int().min(0).optional() }).optional(),
-    final: z.string().optional().meta({ description: 'The final report that a terminal node ends with, when the turn gave none itself' }),
+    type: z.literal('turn_ended'),
+    turn,
+    status: z.enum(turnStatuses),
+    fault: z
+      .strictObject({
+        kind: z.enum(faultKinds),
+        message: z.string().max(4000),
+        retry_after_ms: z.int().min(0).optional(),
+      })
+      .optional(),
+    final: z
+      .string()
+      .optional()
+      .meta({ description: 'The final report that a terminal node ends with, when the turn gave none itself' }),
   }),
 ])
 export type JournalEntry = z.infer<typeof journalEntry>
@@ -94,7 +145,11 @@ export type Assignment = z.infer<typeof assignment>
 
 /** What the daemon wants of a broker now. Level-triggered: the present state is sent on every connect. */
 export const brokerSignal = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('mail'), urgent: z.boolean().meta({ description: 'Some of it steers: take it at the next step' }), critical: z.boolean() }),
+  z.object({
+    type: z.literal('mail'),
+    urgent: z.boolean().meta({ description: 'Some of it steers: take it at the next step' }),
+    critical: z.boolean(),
+  }),
   z.object({ type: z.literal('interrupt'), request: z.int() }),
   z.object({ type: z.literal('stop'), reason: z.string() }),
 ])

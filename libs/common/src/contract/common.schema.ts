@@ -2,7 +2,22 @@ import { z } from 'zod'
 
 /** Prefixes of the identifiers (TypeIDs: prefix, underscore, 26 characters of base32). */
 export const idPrefixes = [
-  'node', 'run', 'cron', 'req', 'tkt', 'obj', 'dlv', 'doc', 'upl', 'shr', 'job', 'tok', 'app', 'msg', 'rep', 'evt',
+  'node',
+  'run',
+  'cron',
+  'req',
+  'tkt',
+  'obj',
+  'dlv',
+  'doc',
+  'upl',
+  'shr',
+  'job',
+  'tok',
+  'app',
+  'msg',
+  'rep',
+  'evt',
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 
@@ -10,7 +25,10 @@ export type IdPrefix = (typeof idPrefixes)[number]
 export const idPattern = (prefix: IdPrefix): RegExp => new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
 
 export const idOf = (prefix: IdPrefix) =>
-  z.string().regex(idPattern(prefix), `must be an identifier that starts with ${prefix}_`).meta({ examples: [`${prefix}_01jd0000000000000000000000`] })
+  z
+    .string()
+    .regex(idPattern(prefix), `must be an identifier that starts with ${prefix}_`)
+    .meta({ examples: [`${prefix}_01jd0000000000000000000000`] })
 
 export const nodeId = idOf('node')
 
@@ -32,8 +50,7 @@ export const jsonSchema = z.record(z.string(), z.unknown()).meta({ description: 
 export const json = z.unknown()
 
 /** Query strings are text: a whole number in a query. */
-export const queryInt = (min: number, max: number) =>
-  z.coerce.number().int().min(min).max(max)
+export const queryInt = (min: number, max: number) => z.coerce.number().int().min(min).max(max)
 
 export const queryFlag = z.enum(['true', 'false']).transform((text) => text === 'true')
 

@@ -23,7 +23,9 @@ export const contract = Object.fromEntries(operations.map((entry) => [entry.name
 }
 
 /** Operations that are HTTP routes, typed or not. */
-export const routes = operations.filter((entry): boolean => entry.kind === 'route' || entry.kind === 'untyped') as readonly Operation[]
+export const routes = operations.filter(
+  (entry): boolean => entry.kind === 'route' || entry.kind === 'untyped',
+) as readonly Operation[]
 
 export * from './broker.schema.js'
 export * from './common.schema.js'

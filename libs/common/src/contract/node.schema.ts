@@ -15,7 +15,13 @@ export const strength = z.enum(strengths)
 export type Strength = z.infer<typeof strength>
 
 export const faultKinds = [
-  'rate_limit', 'overloaded', 'connection', 'auth', 'model_not_found', 'crash_loop', 'other',
+  'rate_limit',
+  'overloaded',
+  'connection',
+  'auth',
+  'model_not_found',
+  'crash_loop',
+  'other',
 ] as const
 
 export const nodeLimits = {
@@ -45,10 +51,16 @@ const reportText = z
 export const engineName = z
   .string()
   .regex(/^(loop|exec)$/, 'must be loop or exec')
-  .meta({ description: '`loop`: the built-in agent. `exec`: a program of the caller, given as `exec.argv`; needs no model.' })
+  .meta({
+    description: '`loop`: the built-in agent. `exec`: a program of the caller, given as `exec.argv`; needs no model.',
+  })
 
 export const execSpec = z.strictObject({
-  argv: z.array(z.string().max(32_768)).min(1).max(256).meta({ description: 'The program and its arguments; no shell.' }),
+  argv: z
+    .array(z.string().max(32_768))
+    .min(1)
+    .max(256)
+    .meta({ description: 'The program and its arguments; no shell.' }),
   stdin: z.enum(['jsonl', 'text']).default('jsonl').meta({
     description:
       '`jsonl`: the prompt and then each mail as one line of JSON, standard input kept open. `text`: the prompt as it is, then end of file.',
@@ -70,55 +82,73 @@ export const fault = z.object({
 })
 export type Fault = z.infer<typeof fault>
 
-export const node = z.object({
-  id: nodeId,
-  name: z.string(),
-  description: z.string().nullable(),
-  kind: z.string(),
-  mode: z.enum(['base', 'orchestrator']),
-  lifecycle: z.enum(['terminal', 'resident']),
-  status: z.enum(nodeStatuses),
-  intent: z.enum(nodeIntents).nullable(),
-  parent_id: nodeId.nullable(),
-  root_id: nodeId,
-  spawned_by: z.string().nullable(),
-  forked_from: z.object({ node_id: nodeId, turn: z.int() }).nullable(),
-  engine: engineName,
-  exec: execSpec.nullable(),
-  cwd: z.string(),
-  worktree: z.object({ path: z.string(), branch: z.string(), base: z.string(), state: z.enum(['open', 'closed', 'abandoned']) }).nullable(),
-  model: z.object({ strength, override: z.string().optional() }),
-  scopes: z.array(z.string()),
-  scopes_explicit: z.boolean(),
-  app_id: z.string().nullable(),
-  profile: z.string().nullable(),
-  run_id: z.string().nullable(),
-  cycles: z.int(),
-  generation: z.int(),
-  engagement: z.int(),
-  broker: z.object({ host_id: z.string(), pid: z.int(), started_at: time, heartbeat_at: time }).nullable(),
-  result_schema: jsonSchema.nullable(),
-  usage,
-  fault: fault.nullable(),
-  streaming: z.boolean(),
-  attention_count: z.int(),
-  version: z.int(),
-  created_at: time,
-  updated_at: time,
-}).meta({ id: 'Node' })
+export const node = z
+  .object({
+    id: nodeId,
+    name: z.string(),
+    description: z.string().nullable(),
+    kind: z.string(),
+    mode: z.enum(['base', 'orchestrator']),
+    lifecycle: z.enum(['terminal', 'resident']),
+    status: z.enum(nodeStatuses),
+    intent: z.enum(nodeIntents).nullable(),
+    parent_id: nodeId.nullable(),
+    root_id: nodeId,
+    spawned_by: z.string().nullable(),
+    forked_from: z.object({ node_id: nodeId, turn: z.int() }).nullable(),
+    engine: engineName,
+    exec: execSpec.nullable(),
+    cwd: z.string(),
+    worktree: z
+      .object({
+        path: z.string(),
+        branch: z.string(),
+        base: z.string(),
+        state: z.enum(['open', 'closed', 'abandoned']),
+      })
+      .nullable(),
+    model: z.object({ strength, override: z.string().optional() }),
+    scopes: z.array(z.string()),
+    scopes_explicit: z.boolean(),
+    app_id: z.string().nullable(),
+    profile: z.string().nullable(),
+    run_id: z.string().nullable(),
+    cycles: z.int(),
+    generation: z.int(),
+    engagement: z.int(),
+    broker: z.object({ host_id: z.string(), pid: z.int(), started_at: time, heartbeat_at: time }).nullable(),
+    result_schema: jsonSchema.nullable(),
+    usage,
+    fault: fault.nullable(),
+    streaming: z.boolean(),
+    attention_count: z.int(),
+    version: z.int(),
+    created_at: time,
+    updated_at: time,
+  })
+  .meta({ id: 'Node' })
 export type Node = z.infer<typeof node>
 
 export const nodeCreate = z.strictObject({
   prompt: promptText.meta({ description: 'What the node is to do; at most 256 KiB' }),
-  kind: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/).optional().meta({ description: 'Role of the node; `general` unless given' }),
+  kind: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/)
+    .optional()
+    .meta({ description: 'Role of the node; `general` unless given' }),
   mode: z.enum(['base', 'orchestrator']).optional(),
   lifecycle: z.enum(['terminal', 'resident']).optional().meta({
-    description: '`terminal` owes a final report; `resident` stays between messages. A root is resident, a child terminal, unless given.',
+    description:
+      '`terminal` owes a final report; `resident` stays between messages. A root is resident, a child terminal, unless given.',
   }),
   name: z.string().min(1).max(nodeLimits.nameLength).optional(),
-  parent_id: nodeId.optional().meta({ description: "Spine parent; a node's own token makes children of itself unless it says `root`" }),
+  parent_id: nodeId
+    .optional()
+    .meta({ description: "Spine parent; a node's own token makes children of itself unless it says `root`" }),
   root: z.boolean().optional(),
-  cwd: absolutePath.optional().meta({ description: "Working directory; the parent's unless given. A root must name one." }),
+  cwd: absolutePath
+    .optional()
+    .meta({ description: "Working directory; the parent's unless given. A root must name one." }),
   model: modelChoice.optional(),
   scopes: z.array(z.string().max(512)).max(200).optional(),
   result_schema: jsonSchema.optional(),
@@ -127,7 +157,11 @@ export const nodeCreate = z.strictObject({
 })
 export type NodeCreate = z.infer<typeof nodeCreate>
 
-export const attachmentRef = z.strictObject({ id: z.string(), name: z.string().optional(), content_type: z.string().optional() })
+export const attachmentRef = z.strictObject({
+  id: z.string(),
+  name: z.string().optional(),
+  content_type: z.string().optional(),
+})
 
 export const messageBody = z.strictObject({
   body: promptText,
@@ -140,52 +174,80 @@ export const messageReceipt = z.object({
 })
 
 export const reportKinds = ['update', 'urgent', 'final'] as const
-export const report = z.object({
-  id: z.string(),
-  node_id: nodeId,
-  engagement: z.int(),
-  kind: z.enum(reportKinds),
-  body: z.string(),
-  created_at: time,
-}).meta({ id: 'Report' })
+export const report = z
+  .object({
+    id: z.string(),
+    node_id: nodeId,
+    engagement: z.int(),
+    kind: z.enum(reportKinds),
+    body: z.string(),
+    created_at: time,
+  })
+  .meta({ id: 'Report' })
 export type Report = z.infer<typeof report>
 
 export const reportBody = z.strictObject({ kind: z.enum(reportKinds).default('update'), body: reportText })
 
-export const outcome = z.object({
-  node_id: nodeId,
-  engagement: z.int(),
-  status: z.enum(nodeStatuses),
-  settled: z.boolean().meta({ description: 'Whether this engagement has ended: done, dead or canceled, or a resident that went idle' }),
-  final_report: report.nullable(),
-  result: z.unknown().optional(),
-  error: z.object({ kind: z.string(), message: z.string() }).nullable(),
-  usage,
-}).meta({ id: 'Outcome' })
+export const outcome = z
+  .object({
+    node_id: nodeId,
+    engagement: z.int(),
+    status: z.enum(nodeStatuses),
+    settled: z
+      .boolean()
+      .meta({ description: 'Whether this engagement has ended: done, dead or canceled, or a resident that went idle' }),
+    final_report: report.nullable(),
+    result: z.unknown().optional(),
+    error: z.object({ kind: z.string(), message: z.string() }).nullable(),
+    usage,
+  })
+  .meta({ id: 'Outcome' })
 export type Outcome = z.infer<typeof outcome>
 
 export const cancelResult = z.object({ canceled: z.array(nodeId), spared: z.array(nodeId) })
 
 /** Kinds of the durable events of a node. */
 export const nodeEventTypes = [
-  'node.created', 'node.launching', 'node.bound', 'node.idle', 'node.done', 'node.dead', 'node.canceled', 'node.revived',
-  'node.refreshing', 'node.interrupted', 'node.fault', 'node.fault_cleared', 'node.usage',
-  'message.accepted', 'report.pushed', 'result.submitted', 'child.reported', 'child.ended',
-  'turn.started', 'message.completed', 'tool.started', 'tool.ended', 'turn.ended', 'model.call_unknown',
+  'node.created',
+  'node.launching',
+  'node.bound',
+  'node.idle',
+  'node.done',
+  'node.dead',
+  'node.canceled',
+  'node.revived',
+  'node.refreshing',
+  'node.interrupted',
+  'node.fault',
+  'node.fault_cleared',
+  'node.usage',
+  'message.accepted',
+  'report.pushed',
+  'result.submitted',
+  'child.reported',
+  'child.ended',
+  'turn.started',
+  'message.completed',
+  'tool.started',
+  'tool.ended',
+  'turn.ended',
+  'model.call_unknown',
 ] as const
 export type NodeEventType = (typeof nodeEventTypes)[number]
 
-export const nodeEvent = z.object({
-  id: z.string(),
-  seq: z.int().meta({ description: "Position in the node's own sequence: 1, 2, 3 … without a gap" }),
-  type: z.string(),
-  time,
-  subject: nodeId,
-  actor: actorRef,
-  correlation_id: z.string().nullable(),
-  causation_id: z.string().nullable(),
-  data: z.record(z.string(), z.unknown()),
-}).meta({ id: 'NodeEvent' })
+export const nodeEvent = z
+  .object({
+    id: z.string(),
+    seq: z.int().meta({ description: "Position in the node's own sequence: 1, 2, 3 … without a gap" }),
+    type: z.string(),
+    time,
+    subject: nodeId,
+    actor: actorRef,
+    correlation_id: z.string().nullable(),
+    causation_id: z.string().nullable(),
+    data: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'NodeEvent' })
 export type NodeEvent = z.infer<typeof nodeEvent>
 
 /** A live delta: never stored; one who missed some is sent a `message.snapshot`. */

@@ -38,3 +38,6 @@ export const pause = (clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 /** Exponential back-off with full jitter: a random wait up to `base · 2^attempt`, at most `cap` (all ms). */
 export const backoff = (attempt: number, base: number, cap: number, random: () => number = Math.random): number =>
   random() * Math.min(cap, base * 2 ** Math.min(attempt, 30))
+
+/** The clock as a Nest provider's token. */
+export const CLOCK = Symbol('clock')

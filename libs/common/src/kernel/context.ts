@@ -26,6 +26,13 @@ export interface Context {
   readonly idempotencyKey?: string
   readonly signal: AbortSignal
   readonly tx?: Tx
+  /** What is to be known of the answer besides the answer: filled in by the service, read by the caller. */
+  readonly notes?: AnswerNotes
+}
+
+export interface AnswerNotes {
+  /** The answer is that of an earlier request with the same idempotency key. */
+  replayed?: true
 }
 
 /** The part of a context that crosses the bus. */

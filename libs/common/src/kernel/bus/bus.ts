@@ -87,8 +87,9 @@ export class Bus {
       const onMessage = (data: Uint8Array): void => {
         settle()
         const answer = decode<Answer>(data)
-        if ('error' in answer) reject(SvcError.fromWire(answer.error))
-        else resolve(answer.output as AnswerOf<O>)
+        if ('error' in answer) return reject(SvcError.fromWire(answer.error))
+        if (answer.replayed && ctx.notes) ctx.notes.replayed = true
+        resolve(answer.output as AnswerOf<O>)
       }
       const onFailure = (failure: Failure): void => fail(failureOf(failure, entry.service, subject))
       const reply = inbox.open({ subject, onMessage, onFailure })

@@ -18,7 +18,7 @@ export interface Request {
   readonly open?: Grant
 }
 
-export type Answer = { readonly output?: unknown } | { readonly error: ErrorWire }
+export type Answer = { readonly output?: unknown; readonly replayed?: true } | { readonly error: ErrorWire }
 
 /** What a producer sends. `n` numbers the frames that carry items from 1; `bytes` is the encoded size of its items. */
 export type Frame =

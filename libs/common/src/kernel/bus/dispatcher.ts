@@ -1,6 +1,6 @@
 import type { Msg } from '@nats-io/transport-node'
 import type { Clock } from '../clock.js'
-import { contextOf, type Envelope } from '../context.js'
+import { type AnswerNotes, contextOf, type Envelope } from '../context.js'
 import { type ErrorWire, isSvcError, SvcError } from '../errors.js'
 import type { Logger } from '../log.js'
 import { abortedBy, overrun, unavailable } from './bus.errors.js'
@@ -84,8 +84,9 @@ export class Dispatcher {
     try {
       if (!call) throw new SvcError('malformed_request', `${entry.name} answers with a stream`)
       const parsed = entry.kind === 'internal' ? parseInput(entry, input) : input
-      const output = await call(contextOf(envelope, controller.signal), parsed)
-      this.settings.connection.send(reply, encode({ output }))
+      const notes: AnswerNotes = {}
+      const output = await call({ ...contextOf(envelope, controller.signal), notes }, parsed)
+      this.settings.connection.send(reply, encode({ output, ...notes }))
     } catch (error) {
       this.#refuse(reply, this.#explain(error, controller.signal, entry.name, envelope), false)
     } finally {

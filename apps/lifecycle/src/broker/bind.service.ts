@@ -1,0 +1,98 @@
+import { Inject, Injectable } from '@nestjs/common'
+import { type Assignment, contract, type InputOf } from '#common/contract/index.js'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
+import type { Context } from '#common/kernel/context.js'
+import { type TxContext, Writer } from '#common/kernel/database/writer.js'
+import { SvcError } from '#common/kernel/errors.js'
+import { speaksWith, version } from '#common/kernel/version.js'
+import { MailRepository } from '../mail/mail.repository.js'
+import { MailService } from '../mail/mail.service.js'
+import { NodeAccess } from '../node/node.access.js'
+import type { NodeRecord } from '../node/node.record.js'
+import { NodeRepository } from '../node/node.repository.js'
+import { NodeTransitions } from '../node/node.transition.js'
+import { ReportRepository } from '../report/report.repository.js'
+import { JournalRepository } from './journal.repository.js'
+
+const bind = contract['nodes.broker.bind']
+
+/** A process says that it hosts a node now. Before this answer it runs nothing. */
+@Injectable()
+export class BindService {
+  constructor(
+    private readonly writer: Writer,
+    private readonly nodes: NodeRepository,
+    private readonly journal: JournalRepository,
+    private readonly reports: ReportRepository,
+    private readonly mail: MailRepository,
+    private readonly mailbox: MailService,
+    private readonly access: NodeAccess,
+    private readonly transitions: NodeTransitions,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** @throws SvcError stale_generation, illegal_transition when the node ended meanwhile, version_mismatch */
+  bind(ctx: Context, input: InputOf<typeof bind>): Promise<Assignment> {
+    if (!speaksWith(input.version)) {
+      throw new SvcError('version_mismatch', `A broker of version ${input.version} can't be served by ${version}.`, {
+        remedy: 'Restart the host so that it starts brokers of this version.',
+      })
+    }
+    return this.writer.transact(ctx, async (within) => {
+      const node = await this.nodes.lock(within.tx, input.id)
+      this.access.requireHosted(ctx, node)
+      if (node.status !== 'active') {
+        throw new SvcError('illegal_transition', undefined, { state: node.status, event: 'bind' })
+      }
+      const same = node.broker_state === 'bound' && node.broker_pid === input.pid
+      if (!same) this.confirm(within, node, input)
+      return this.assignment(within, node)
+    })
+  }
+
+  private confirm(ctx: TxContext, node: NodeRecord, input: InputOf<typeof bind>): void {
+    this.transitions.change(ctx, node, {
+      broker_state: 'bound',
+      broker_host_id: input.host_id,
+      broker_pid: input.pid,
+      broker_started_at: new Date(input.started_at),
+      broker_bound_at: new Date(this.clock.now()),
+      next_launch_at: null,
+    })
+    ctx.tx.emit({
+      nodeId: node.id,
+      type: 'node.bound',
+      data: { generation: node.generation, host_id: input.host_id, pid: input.pid },
+    })
+  }
+
+  private async assignment({ tx }: TxContext, node: NodeRecord): Promise<Assignment> {
+    const [ord, journal, final, parent, mail] = await Promise.all([
+      this.journal.lockHead(tx, node.id),
+      this.journal.read(tx, node.id),
+      this.reports.final(tx, node.id, node.engagement),
+      node.parent_id === null ? undefined : this.nodes.find(tx, node.parent_id),
+      this.mail.claim(tx, this.mailbox.claimOf(node, 100, 'all')),
+    ])
+    return {
+      node_id: node.id,
+      generation: node.generation,
+      engagement: node.engagement,
+      name: node.name,
+      kind: node.kind,
+      mode: node.mode,
+      lifecycle: node.lifecycle,
+      engine: node.engine,
+      exec: node.exec,
+      cwd: node.cwd,
+      model: node.model,
+      scopes: node.scopes,
+      result_schema: node.result_schema,
+      parent: parent ? { id: parent.id, name: parent.name } : null,
+      reported: final !== null,
+      next_ord: ord + 1,
+      journal,
+      mail,
+    }
+  }
+}

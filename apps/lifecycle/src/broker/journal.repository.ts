@@ -1,0 +1,106 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Injectable } from '@nestjs/common'
+import type { JournalEntry, JournalRecord } from '#common/contract/broker.schema.js'
+import { json } from '#common/kernel/database/column-types.js'
+import type { Reader, Tx } from '#common/kernel/database/tx.js'
+
+interface JournalRow {
+  readonly ord: number
+  readonly generation: number
+  readonly payload: JournalEntry
+  readonly created_at: Date
+}
+
+/** What an engine did, append-only, in the order of `ord`: 1, 2, 3 … without a gap. */
+@Injectable()
+export class JournalRepository {
+  /** Position of the newest entry, locked until the transaction ends; 0 before the first. */
+  async lockHead(tx: Tx, nodeId: string): Promise<number> {
+    const [row] = await tx.query<{ journal_ord: number }>(
+      'SELECT journal_ord FROM canvas.counters WHERE node_id = $1 FOR NO KEY UPDATE',
+      [nodeId],
+    )
+    return row?.journal_ord ?? 0
+  }
+
+  append(
+    tx: Tx,
+    batch: {
+      nodeId: string
+      from: number
+      generation: number
+      engagement: number
+      entries: readonly JournalEntry[]
+      at: Date
+    },
+  ): void {
+    const { nodeId, from, entries } = batch
+    tx.send('UPDATE canvas.counters SET journal_ord = $2 WHERE node_id = $1', [nodeId, from + entries.length - 1])
+    tx.send(
+      `INSERT INTO canvas.journal (node_id, ord, generation, engagement, turn, step, type, payload, created_at)
+       SELECT $1, $2 + n - 1, $3, $4, turn, step, type, payload, $9
+         FROM unnest($5::int[], $6::int[], $7::text[], $8::json[]) WITH ORDINALITY AS given(turn, step, type, payload, n)`,
+      [
+        nodeId,
+        from,
+        batch.generation,
+        batch.engagement,
+        entries.map((entry) => entry.turn),
+        entries.map((entry) => ('step' in entry ? entry.step : null)),
+        entries.map((entry) => entry.type),
+        entries.map(json),
+        batch.at,
+      ],
+    )
+  }
+
+  /** Whether exactly these entries stand at this position already. */
+  async holds(reader: Reader, nodeId: string, from: number, entries: readonly JournalEntry[]): Promise<boolean> {
+    const rows = await this.read(reader, nodeId, from, entries.length)
+    const sent = JSON.parse(JSON.stringify(entries)) as unknown
+    return isDeepStrictEqual(
+      rows.map((row) => row.entry),
+      sent,
+    )
+  }
+
+  async read(reader: Reader, nodeId: string, from = 1, limit = 1_000_000): Promise<JournalRecord[]> {
+    const rows = await reader.query<JournalRow>(
+      'SELECT ord, generation, payload, created_at FROM canvas.journal WHERE node_id = $1 AND ord >= $2 ORDER BY ord LIMIT $3',
+      [nodeId, from, limit],
+    )
+    return rows.map((row) => ({
+      ord: row.ord,
+      generation: row.generation,
+      created_at: row.created_at.toISOString(),
+      entry: row.payload,
+    }))
+  }
+
+  async hasOpenTurn(reader: Reader, nodeId: string): Promise<boolean> {
+    const [last] = await reader.query<{ type: string }>(
+      'SELECT type FROM canvas.journal WHERE node_id = $1 ORDER BY ord DESC LIMIT 1',
+      [nodeId],
+    )
+    return last !== undefined && last.type !== 'turn_ended'
+  }
+
+  startTool(
+    tx: Tx,
+    call: { nodeId: string; turn: number; step: number; callId: string; name: string; generation: number; at: Date },
+  ): void {
+    tx.send(
+      `INSERT INTO canvas.tool_calls (node_id, turn, call_id, step, name, status, generation, started_at)
+       VALUES ($1, $2, $3, $4, $5, 'started', $6, $7)`,
+      [call.nodeId, call.turn, call.callId, call.step, call.name, call.generation, call.at],
+    )
+  }
+
+  endTool(tx: Tx, call: { nodeId: string; turn: number; callId: string; status: string; at: Date }): void {
+    tx.send(
+      `UPDATE canvas.tool_calls SET status = $4, ended_at = $5
+        WHERE node_id = $1 AND turn = $2 AND call_id = $3 AND status = 'started'`,
+      [call.nodeId, call.turn, call.callId, call.status, call.at],
+    )
+  }
+}

@@ -1,0 +1,121 @@
+import { Inject, Injectable } from '@nestjs/common'
+import { contract, type InputOf, type JournalEntry, type OutputOf } from '#common/contract/index.js'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
+import type { Context } from '#common/kernel/context.js'
+import { type TxContext, Writer } from '#common/kernel/database/writer.js'
+import { SvcError } from '#common/kernel/errors.js'
+import { MailRepository } from '../mail/mail.repository.js'
+import { NodeAccess } from '../node/node.access.js'
+import type { NodeRecord } from '../node/node.record.js'
+import { type Family, NodeRepository } from '../node/node.repository.js'
+import { NodeTransitions } from '../node/node.transition.js'
+import { InProgressStore } from './in-progress.store.js'
+import { eventsOf } from './journal.events.js'
+import { JournalRepository } from './journal.repository.js'
+import { TurnEndService } from './turn-end.service.js'
+
+const append = contract['nodes.broker.journal']
+type Answer = OutputOf<typeof append>
+
+/** Appends to a node's journal, with all that an entry brings about: mail is acknowledged, tools start and end, work ends. */
+@Injectable()
+export class JournalService {
+  constructor(
+    private readonly writer: Writer,
+    private readonly nodes: NodeRepository,
+    private readonly journal: JournalRepository,
+    private readonly mail: MailRepository,
+    private readonly access: NodeAccess,
+    private readonly transitions: NodeTransitions,
+    private readonly turnEnds: TurnEndService,
+    private readonly inProgress: InProgressStore,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** @throws SvcError stale_generation, journal_conflict */
+  append(ctx: Context, input: InputOf<typeof append>): Promise<Answer> {
+    const { id, from, entries } = input
+    return this.writer.transact(ctx, async (within) => {
+      const ending = entries.some((entry) => entry.type === 'turn_ended')
+      const family = ending ? await this.nodes.lockFamily(within.tx, id) : await this.alone(within, id)
+      this.access.requireHosted(ctx, family.node)
+      const head = await this.journal.lockHead(within.tx, id)
+      if (from <= head) return this.repeat(within, family.node, input, head)
+      if (from !== head + 1) throw conflict(head)
+      const at = new Date(this.clock.now())
+      const { generation, engagement } = family.node
+      this.journal.append(within.tx, { nodeId: id, from, generation, engagement, entries, at })
+      const node = await this.perform(within, family, entries, at)
+      within.tx.afterCommit(() => {
+        if (entries.some((entry) => entry.type === 'message')) this.inProgress.clear(id)
+      })
+      return { next_ord: head + entries.length + 1, next: goesOn(node, generation) ? 'continue' : 'stop' }
+    })
+  }
+
+  /** The answer to entries that were written before; their effects took place then. */
+  private async repeat(ctx: TxContext, node: NodeRecord, input: InputOf<typeof append>, head: number): Promise<Answer> {
+    if (!(await this.journal.holds(ctx.tx, input.id, input.from, input.entries))) throw conflict(head)
+    return { next_ord: head + 1, next: goesOn(node, node.generation) ? 'continue' : 'stop' }
+  }
+
+  private async alone(ctx: TxContext, id: string): Promise<Family> {
+    return { node: await this.nodes.lock(ctx.tx, id), subscribers: [] }
+  }
+
+  private async perform(
+    ctx: TxContext,
+    family: Family,
+    entries: readonly JournalEntry[],
+    at: Date,
+  ): Promise<NodeRecord> {
+    let node = family.node
+    for (const entry of entries) {
+      for (const event of eventsOf(entry)) ctx.tx.emit({ nodeId: node.id, ...event })
+      switch (entry.type) {
+        case 'turn_started':
+          if (entry.mail.length > 0) await this.mail.acknowledge(ctx.tx, node.id, entry.mail, entry.turn, at)
+          node = this.transitions.change(ctx, node, { turn: entry.turn })
+          break
+        case 'message':
+          if (entry.role === 'assistant' && node.fault) node = this.clearFault(ctx, node)
+          break
+        case 'tool_started':
+          this.journal.startTool(ctx.tx, {
+            nodeId: node.id,
+            turn: entry.turn,
+            step: entry.step,
+            callId: entry.call_id,
+            name: entry.name,
+            generation: node.generation,
+            at,
+          })
+          break
+        case 'tool_ended':
+          this.journal.endTool(ctx.tx, {
+            nodeId: node.id,
+            turn: entry.turn,
+            callId: entry.call_id,
+            status: entry.status,
+            at,
+          })
+          break
+        case 'turn_ended':
+          node = await this.turnEnds.end(ctx, { node, subscribers: family.subscribers }, entry)
+          break
+      }
+    }
+    return node
+  }
+
+  private clearFault(ctx: TxContext, node: NodeRecord): NodeRecord {
+    ctx.tx.emit({ nodeId: node.id, type: 'node.fault_cleared', data: { kind: node.fault?.kind ?? null } })
+    return this.transitions.change(ctx, node, { fault: null })
+  }
+}
+
+/** Whether the process that appended is still to host the node. */
+const goesOn = (node: NodeRecord, generation: number): boolean =>
+  node.status === 'active' && node.generation === generation
+
+const conflict = (head: number): SvcError => new SvcError('journal_conflict', undefined, { next_ord: head + 1 })

@@ -1,0 +1,126 @@
+import { type DynamicModule, Module } from '@nestjs/common'
+import { operations } from '#common/contract/index.js'
+import { Bus } from '#common/kernel/bus/bus.js'
+import { BusModule } from '#common/kernel/bus/bus.module.js'
+import { CLOCK, systemClock } from '#common/kernel/clock.js'
+import { Database } from '#common/kernel/database/database.js'
+import { EventLog } from '#common/kernel/database/events.js'
+import { Outbox } from '#common/kernel/database/outbox.js'
+import { Writer } from '#common/kernel/database/writer.js'
+import { loadNodeTokenKey } from '#common/kernel/node-token-key.js'
+import type { ServiceDefinition, ServiceSetup } from '#common/kernel/service.js'
+import { subjects } from '#common/kernel/subjects.js'
+import { BindService } from './broker/bind.service.js'
+import { BrokerRpc } from './broker/broker.rpc.js'
+import { DeltaService } from './broker/delta.service.js'
+import { InProgressStore } from './broker/in-progress.store.js'
+import { JournalRepository } from './broker/journal.repository.js'
+import { JournalService } from './broker/journal.service.js'
+import { SignalHub } from './broker/signal.hub.js'
+import { SignalService } from './broker/signal.service.js'
+import { TurnEndService } from './broker/turn-end.service.js'
+import { EventService } from './events/event.service.js'
+import { Leader } from './leader.js'
+import { LifecycleRpc } from './lifecycle.rpc.js'
+import { MailRepository } from './mail/mail.repository.js'
+import { MailService } from './mail/mail.service.js'
+import { CreateNodeService } from './node/create-node.service.js'
+import { Engagements } from './node/engagement.service.js'
+import { ModelCheck } from './node/model-check.js'
+import { NodeAccess } from './node/node.access.js'
+import { NodeRepository } from './node/node.repository.js'
+import { NodeRpc } from './node/node.rpc.js'
+import { NodeService } from './node/node.service.js'
+import { NodeTransitions } from './node/node.transition.js'
+import { OutcomeService } from './node/outcome.service.js'
+import { Waiters } from './node/waiters.js'
+import { ReportRepository } from './report/report.repository.js'
+import { ReportService } from './report/report.service.js'
+import { StatusService } from './status.service.js'
+import { HostRegistry } from './supervision/host.registry.js'
+import { LaunchQueue } from './supervision/launch.queue.js'
+import { Launcher, NODE_TOKEN_KEY } from './supervision/launcher.js'
+import { Supervisor } from './supervision/supervisor.service.js'
+import { UsageService } from './usage/usage.service.js'
+
+const kernel = ({ settings, log }: ServiceSetup) => [
+  { provide: CLOCK, useValue: systemClock },
+  { provide: NODE_TOKEN_KEY, useFactory: () => loadNodeTokenKey(settings) },
+  {
+    provide: Database,
+    useFactory: () =>
+      new Database({ url: settings.DATABASE_URL as string, application: 'svc lifecycle', log, leased: true }),
+  },
+  { provide: EventLog, useFactory: () => new EventLog(systemClock) },
+  {
+    provide: Writer,
+    useFactory: (database: Database, events: EventLog, bus: Bus) =>
+      new Writer({
+        database,
+        schema: 'canvas',
+        log,
+        events,
+        outbox: new Outbox('canvas'),
+        publish: (logged) => {
+          for (const event of logged) bus.publish(subjects.nodeEvent(event.subject, event.type), event)
+        },
+      }),
+    inject: [Database, EventLog, Bus],
+  },
+]
+
+/** The one writer of the canvas, and the one that decides which process hosts a node. */
+@Module({})
+export class LifecycleModule {
+  static forRoot(setup: ServiceSetup): DynamicModule {
+    const { NATS_URL: url, DATABASE_URL: database } = setup.settings
+    if (!url || !database) throw new Error('lifecycle needs NATS_URL and DATABASE_URL')
+    return {
+      module: LifecycleModule,
+      imports: [BusModule.forRoot({ service: 'lifecycle', url, operations, listen: 'explicit', log: setup.log })],
+      providers: [
+        ...kernel(setup),
+        NodeRepository,
+        NodeTransitions,
+        NodeAccess,
+        NodeService,
+        CreateNodeService,
+        OutcomeService,
+        Engagements,
+        ModelCheck,
+        Waiters,
+        NodeRpc,
+        MailRepository,
+        MailService,
+        ReportRepository,
+        ReportService,
+        JournalRepository,
+        JournalService,
+        TurnEndService,
+        BindService,
+        DeltaService,
+        SignalService,
+        SignalHub,
+        InProgressStore,
+        BrokerRpc,
+        EventService,
+        UsageService,
+        StatusService,
+        HostRegistry,
+        LaunchQueue,
+        Launcher,
+        Supervisor,
+        Leader,
+        LifecycleRpc,
+      ],
+    }
+  }
+}
+
+export const service: ServiceDefinition = {
+  name: 'lifecycle',
+  module: (setup) => LifecycleModule.forRoot(setup),
+  healthy: async (app) => {
+    await app.get(Database).query('SELECT 1')
+  },
+}

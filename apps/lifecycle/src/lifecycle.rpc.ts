@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common'
+import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
+import { Handles } from '#common/kernel/bus/handles.decorator.js'
+import type { Context } from '#common/kernel/context.js'
+import { SvcError } from '#common/kernel/errors.js'
+import { speaksWith, version } from '#common/kernel/version.js'
+import { StatusService } from './status.service.js'
+import { HostRegistry } from './supervision/host.registry.js'
+import { Supervisor } from './supervision/supervisor.service.js'
+import { UsageService } from './usage/usage.service.js'
+
+const op = contract
+
+/** What other services tell the writer, or ask of it. */
+@Injectable()
+export class LifecycleRpc {
+  constructor(
+    private readonly hosts: HostRegistry,
+    private readonly supervisor: Supervisor,
+    private readonly usage: UsageService,
+    private readonly statuses: StatusService,
+  ) {}
+
+  @Handles(op['lifecycle.host.hello'])
+  async hello(_ctx: Context, input: InputOf<(typeof op)['lifecycle.host.hello']>): Promise<{ accepted: boolean }> {
+    if (!speaksWith(input.version)) {
+      throw new SvcError('version_mismatch', `A host of version ${input.version} can't serve ${version}.`, {
+        remedy: 'Restart the host with the version of the daemon.',
+      })
+    }
+    if (this.hosts.hear(input)) this.supervisor.poke()
+    return { accepted: true }
+  }
+
+  @Handles(op['lifecycle.host.exited'])
+  async exited(_ctx: Context, { exit }: InputOf<(typeof op)['lifecycle.host.exited']>): Promise<{ noted: boolean }> {
+    await this.supervisor.exited(exit)
+    return { noted: true }
+  }
+
+  @Handles(op['lifecycle.usage.record'])
+  record(
+    ctx: Context,
+    input: InputOf<(typeof op)['lifecycle.usage.record']>,
+  ): Promise<OutputOf<(typeof op)['lifecycle.usage.record']>> {
+    return this.usage.record(ctx, input)
+  }
+
+  @Handles(op['lifecycle.status'])
+  status(): Promise<OutputOf<(typeof op)['lifecycle.status']>> {
+    return this.statuses.status()
+  }
+
+  @Handles(op['lifecycle.node.principal'])
+  principal(
+    _ctx: Context,
+    { node_id }: InputOf<(typeof op)['lifecycle.node.principal']>,
+  ): Promise<OutputOf<(typeof op)['lifecycle.node.principal']>> {
+    return this.statuses.principal(node_id)
+  }
+}

@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common'
+import type { MailEntry } from '#common/contract/broker.schema.js'
+import type { MessageTier } from '#common/contract/node.schema.js'
+import { json } from '#common/kernel/database/column-types.js'
+import type { Reader, Tx } from '#common/kernel/database/tx.js'
+import { newId } from '#common/kernel/ids.js'
+
+export interface NewMail {
+  readonly nodeId: string
+  readonly engagement: number
+  readonly tier: MessageTier
+  readonly kind: MailEntry['kind']
+  readonly body: string
+  readonly source: MailEntry['source']
+  readonly at: Date
+}
+
+interface MailRow {
+  readonly id: string
+  readonly seq: number
+  readonly tier: MessageTier
+  readonly kind: MailEntry['kind']
+  readonly body: string
+  readonly source: MailEntry['source']
+  readonly created_at: Date
+}
+
+const toEntry = (row: MailRow): MailEntry => ({
+  id: row.id,
+  seq: row.seq,
+  tier: row.tier,
+  kind: row.kind,
+  body: row.body,
+  source: row.source,
+  created_at: row.created_at.toISOString(),
+})
+
+const wanted = { all: ['critical', 'urgent', 'normal', 'deferred'], steering: ['critical', 'urgent'] } as const
+
+export interface Waiting {
+  /** Unread mail that wakes: anything but deferred. */
+  readonly waking: number
+  readonly urgent: boolean
+  readonly critical: boolean
+  readonly unread: number
+}
+
+/** Mail of nodes: in order by a sequence of each node's own, leased to one generation, gone from view once acknowledged. */
+@Injectable()
+export class MailRepository {
+  /** Appends a mail; the node's counter row gives it its number and its place. Answers its id. */
+  append(tx: Tx, mail: NewMail): string {
+    const id = newId('msg')
+    tx.send(
+      `WITH place AS (
+         UPDATE canvas.counters SET mail_seq = mail_seq + 1 WHERE node_id = $2 RETURNING mail_seq
+       )
+       INSERT INTO canvas.mail (id, node_id, seq, tier, kind, body, source, engagement, created_at)
+       SELECT $1, $2, mail_seq, $3, $4, $5, $6, $7, $8 FROM place`,
+      [id, mail.nodeId, mail.tier, mail.kind, mail.body, json(mail.source), mail.engagement, mail.at],
+    )
+    return id
+  }
+
+  /**
+   * Leases unread mail to a generation. What another generation, or an expired lease, holds is leased again; what this
+   * generation holds already is answered again, since its first answer may have been lost.
+   */
+  async claim(
+    tx: Tx,
+    claim: { nodeId: string; generation: number; limit: number; which: keyof typeof wanted; until: Date },
+  ): Promise<MailEntry[]> {
+    const rows = await tx.query<MailRow>(
+      `UPDATE canvas.mail SET claimed_generation = $2, lease_expires_at = $3
+        WHERE id IN (
+          SELECT id FROM canvas.mail
+           WHERE node_id = $1 AND acknowledged_at IS NULL AND tier = ANY($4)
+           ORDER BY seq LIMIT $5)
+       RETURNING id, seq, tier, kind, body, source, created_at`,
+      [claim.nodeId, claim.generation, claim.until, [...wanted[claim.which]], claim.limit],
+    )
+    return rows.sort((a, b) => a.seq - b.seq).map(toEntry)
+  }
+
+  /** Answers how many of them were unread until now. */
+  acknowledge(tx: Tx, nodeId: string, ids: readonly string[], turn: number | null, at: Date): Promise<number> {
+    return tx.count(
+      `UPDATE canvas.mail SET acknowledged_at = $3, turn = $4, lease_expires_at = NULL
+        WHERE node_id = $1 AND id = ANY($2) AND acknowledged_at IS NULL`,
+      [nodeId, [...ids], at, turn],
+    )
+  }
+
+  async waiting(reader: Reader, nodeId: string): Promise<Waiting> {
+    const [row] = await reader.query<Waiting>(
+      `SELECT count(*) FILTER (WHERE tier <> 'deferred') AS waking, count(*) AS unread,
+              coalesce(bool_or(tier IN ('critical', 'urgent')), false) AS urgent,
+              coalesce(bool_or(tier = 'critical'), false) AS critical
+         FROM canvas.mail WHERE node_id = $1 AND acknowledged_at IS NULL`,
+      [nodeId],
+    )
+    return row ?? { waking: 0, unread: 0, urgent: false, critical: false }
+  }
+}

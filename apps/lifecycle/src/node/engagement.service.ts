@@ -1,0 +1,204 @@
+import { Inject, Injectable } from '@nestjs/common'
+import type { MailEntry } from '#common/contract/broker.schema.js'
+import type { Fault, MessageTier } from '#common/contract/node.schema.js'
+import { CLOCK, type Clock, isoTime } from '#common/kernel/clock.js'
+import type { TxContext } from '#common/kernel/database/writer.js'
+import { InProgressStore } from '../broker/in-progress.store.js'
+import { SignalHub } from '../broker/signal.hub.js'
+import { MailRepository } from '../mail/mail.repository.js'
+import { LaunchQueue } from '../supervision/launch.queue.js'
+import type { NodeRecord } from './node.record.js'
+import type { Family } from './node.repository.js'
+import { NodeTransitions } from './node.transition.js'
+import { Waiters } from './waiters.js'
+
+export interface Notice {
+  readonly tier: MessageTier
+  readonly kind: MailEntry['kind']
+  readonly body: string
+  readonly event: 'child.reported' | 'child.ended'
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** Fields of the next launch of a node; its process is started after commit. */
+const launch = (node: NodeRecord, at: Date | null): Partial<NodeRecord> => ({
+  generation: node.generation + 1,
+  cycles: node.cycles + 1,
+  broker_state: 'launching',
+  broker_host_id: null,
+  broker_pid: null,
+  broker_started_at: null,
+  broker_bound_at: null,
+  next_launch_at: at,
+})
+
+/**
+ * How a node's work begins, pauses and ends, for everything that leads there. The order is a law: status first, then
+ * the process, then the notices; the status, its event and the notices are one transaction, the process follows after
+ * commit.
+ */
+@Injectable()
+export class Engagements {
+  constructor(
+    private readonly transitions: NodeTransitions,
+    private readonly mail: MailRepository,
+    private readonly launches: LaunchQueue,
+    private readonly signals: SignalHub,
+    private readonly waiters: Waiters,
+    private readonly inProgress: InProgressStore,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** Puts a mail into a node's box, and brings a dormant or ended node back for anything but a deferred one. */
+  hand(
+    ctx: TxContext,
+    node: NodeRecord,
+    mail: { tier: MessageTier; kind: MailEntry['kind']; body: string; source: MailEntry['source'] },
+  ): { node: NodeRecord; messageId: string; delivered: 'live' | 'queued' | 'revived' } {
+    const wakes = node.status !== 'active' && node.status !== 'canceled' && mail.tier !== 'deferred'
+    const ended = node.status === 'done' || node.status === 'dead'
+    const engagement = wakes && ended ? node.engagement + 1 : node.engagement
+    const messageId = this.mail.append(ctx.tx, { ...mail, nodeId: node.id, engagement, at: new Date(this.clock.now()) })
+    ctx.tx.emit({
+      nodeId: node.id,
+      type: 'message.accepted',
+      data: { message_id: messageId, tier: mail.tier, kind: mail.kind, source: mail.source, body: preview(mail.body) },
+    })
+    if (wakes) {
+      const revived = this.revive(ctx, node, engagement)
+      return { node: revived, messageId, delivered: 'revived' }
+    }
+    if (node.status === 'active') this.signalMail(ctx, node, mail.tier)
+    return { node, messageId, delivered: node.status === 'active' && node.broker_state === 'bound' ? 'live' : 'queued' }
+  }
+
+  /** Brings a node back to `active` and has it launched. */
+  revive(ctx: TxContext, node: NodeRecord, engagement: number): NodeRecord {
+    const revived = this.transitions.move(ctx, node, 'revive', {
+      ...launch(node, null),
+      engagement,
+      fault: null,
+      launches: [],
+    })
+    ctx.tx.emit({ nodeId: node.id, type: 'node.revived', data: { generation: revived.generation, engagement } })
+    ctx.tx.afterCommit(() => this.launches.add(revived.id))
+    return revived
+  }
+
+  /** A new process for a node that owes work: after a loss, or to try again after a provider's fault. */
+  relaunch(
+    ctx: TxContext,
+    node: NodeRecord,
+    why: { reason: string; delayMs: number; losses?: readonly number[]; fault?: Fault | null },
+  ): NodeRecord {
+    const at = why.delayMs > 0 ? new Date(this.clock.now() + why.delayMs) : null
+    const next = this.transitions.move(ctx, node, 'revive', {
+      ...launch(node, at),
+      ...(why.losses && { launches: why.losses.map((ms) => new Date(ms)) }),
+      ...(why.fault !== undefined && { fault: why.fault }),
+    })
+    ctx.tx.emit({
+      nodeId: node.id,
+      type: 'node.launching',
+      data: { generation: next.generation, reason: why.reason, not_before: at?.toISOString() ?? null },
+    })
+    ctx.tx.afterCommit(() => {
+      this.inProgress.clear(node.id)
+      if (at === null) this.launches.add(node.id)
+    })
+    return next
+  }
+
+  /** A resident, or a node that waits: no process until the next mail. */
+  release(ctx: TxContext, node: NodeRecord): NodeRecord {
+    const idle = this.transitions.move(ctx, node, 'release')
+    ctx.tx.emit({ nodeId: node.id, type: 'node.idle', data: { intent: idle.intent } })
+    this.settle(ctx, node.id)
+    return idle
+  }
+
+  finalize(ctx: TxContext, node: NodeRecord): NodeRecord {
+    const done = this.transitions.move(ctx, node, 'finalize', { fault: null })
+    ctx.tx.emit({ nodeId: node.id, type: 'node.done', data: { engagement: done.engagement } })
+    this.settle(ctx, node.id)
+    return done
+  }
+
+  /** The node ends as a fault; those who watch it hear why. */
+  crash(ctx: TxContext, family: Family, fault: Omit<Fault, 'since'>): NodeRecord {
+    const { node } = family
+    const since = isoTime(this.clock.now())
+    const dead = this.transitions.move(ctx, node, 'crash', { fault: { ...fault, since } })
+    ctx.tx.emit({
+      nodeId: node.id,
+      type: 'node.dead',
+      data: { fault: { ...fault, since }, engagement: dead.engagement },
+    })
+    this.notify(ctx, family, {
+      tier: 'urgent',
+      kind: 'notice',
+      body: `${node.name} (${node.id}) ended as dead: ${fault.message}`,
+      event: 'child.ended',
+      data: { status: 'dead', fault },
+    })
+    this.settle(ctx, node.id)
+    ctx.tx.afterCommit(() => this.launches.stop(node.id, node.generation))
+    return dead
+  }
+
+  cancel(ctx: TxContext, family: Family): NodeRecord {
+    const { node } = family
+    const canceled = this.transitions.move(ctx, node, 'cancel', { fault: null })
+    ctx.tx.emit({ nodeId: node.id, type: 'node.canceled', data: { engagement: canceled.engagement } })
+    this.notify(ctx, family, {
+      tier: 'urgent',
+      kind: 'notice',
+      body: `${node.name} (${node.id}) was canceled.`,
+      event: 'child.ended',
+      data: { status: 'canceled' },
+    })
+    this.settle(ctx, node.id)
+    ctx.tx.afterCommit(() => {
+      this.signals.send(node.id, { type: 'stop', reason: 'canceled' })
+      return this.launches.stop(node.id, node.generation)
+    })
+    return canceled
+  }
+
+  /** Tells each subscriber: active ones are woken, passive ones find it before their next message. */
+  notify(ctx: TxContext, family: Family, notice: Notice): void {
+    const { node } = family
+    for (const { node: subscriber, mode } of family.subscribers) {
+      if (subscriber.status === 'canceled') continue
+      ctx.tx.emit({
+        nodeId: subscriber.id,
+        type: notice.event,
+        data: { ...notice.data, node_id: node.id, name: node.name },
+      })
+      this.hand(ctx, subscriber, {
+        tier: mode === 'active' ? notice.tier : 'deferred',
+        kind: notice.kind,
+        body: notice.body,
+        source: { kind: 'node', id: node.id, name: node.name },
+      })
+    }
+  }
+
+  private settle(ctx: TxContext, nodeId: string): void {
+    ctx.tx.afterCommit(() => {
+      this.inProgress.clear(nodeId)
+      this.waiters.wake(nodeId)
+    })
+  }
+
+  private signalMail(ctx: TxContext, node: NodeRecord, tier: MessageTier): void {
+    if (tier === 'deferred') return
+    const critical = tier === 'critical'
+    ctx.tx.afterCommit(() =>
+      this.signals.send(node.id, { type: 'mail', urgent: critical || tier === 'urgent', critical }),
+    )
+  }
+}
+
+/** Events carry the beginning of a text; the whole stands in the mail. */
+const preview = (text: string): string => (text.length > 2000 ? `${text.slice(0, 2000)}…` : text)

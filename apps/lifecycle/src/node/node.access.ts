@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common'
+import type { Context } from '#common/kernel/context.js'
+import type { Reader } from '#common/kernel/database/tx.js'
+import { SvcError } from '#common/kernel/errors.js'
+import type { NodeRecord } from './node.record.js'
+import { NodeRepository } from './node.repository.js'
+
+const hidden = (id: string): never => {
+  throw new SvcError('not_found', `There is no node ${id}.`, { resource: 'node', id })
+}
+
+/** Which nodes a caller may reach. "Missing" and "not yours" answer alike. */
+@Injectable()
+export class NodeAccess {
+  constructor(private readonly nodes: NodeRepository) {}
+
+  /** A node reaches its own subtree, an app its own nodes, the owner all. @throws SvcError not_found */
+  async requireOwn(ctx: Context, reader: Reader, row: NodeRecord): Promise<void> {
+    const { kind, nodeId, appId } = ctx.actor
+    if (kind === 'owner' || kind === 'system') return
+    if (kind === 'node' && nodeId !== undefined) {
+      if (row.id === nodeId || (await this.nodes.isWithin(reader, row.id, nodeId))) return
+    } else if (appId !== undefined && row.app_id === appId) return
+    hidden(row.id)
+  }
+
+  /** A node may write to anybody in its tree: its parent, its siblings, its children. @throws SvcError not_found */
+  async requireSameTree(ctx: Context, reader: Reader, row: NodeRecord): Promise<void> {
+    if (ctx.actor.kind !== 'node' || ctx.actor.nodeId === undefined) return this.requireOwn(ctx, reader, row)
+    const self = await this.nodes.get(reader, ctx.actor.nodeId)
+    if (self.root_id !== row.root_id) hidden(row.id)
+  }
+
+  /**
+   * Only the process that hosts the node now, by the generation of its token.
+   *
+   * @throws SvcError stale_generation, node_token_required
+   */
+  requireHosted(ctx: Context, row: NodeRecord): void {
+    if (ctx.actor.nodeId !== row.id) throw new SvcError('node_token_required')
+    if (ctx.actor.generation !== row.generation) {
+      throw new SvcError('stale_generation', undefined, { generation: row.generation })
+    }
+  }
+}

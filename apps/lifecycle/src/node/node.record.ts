@@ -1,0 +1,121 @@
+import type { ExecSpec, Fault, Node, NodeIntent, NodeStatus, Strength } from '#common/contract/node.schema.js'
+import { isoTime } from '#common/kernel/clock.js'
+
+/** A row of canvas.nodes. */
+export interface NodeRecord {
+  readonly id: string
+  readonly name: string
+  readonly description: string | null
+  readonly kind: string
+  readonly mode: 'base' | 'orchestrator'
+  readonly lifecycle: 'terminal' | 'resident'
+  readonly status: NodeStatus
+  readonly intent: NodeIntent | null
+  readonly parent_id: string | null
+  readonly root_id: string
+  /** 0 for a root. */
+  readonly depth: number
+  readonly spawned_by: string | null
+  readonly forked_from: { node_id: string; turn: number } | null
+  readonly engine: string
+  readonly exec: ExecSpec | null
+  readonly cwd: string
+  readonly worktree: Node['worktree']
+  readonly model: { strength: Strength; override?: string }
+  readonly scopes: string[]
+  readonly scopes_explicit: boolean
+  readonly principal: string
+  readonly app_id: string | null
+  readonly profile: string | null
+  readonly run_id: string | null
+  readonly env_profile: string | null
+  readonly cycles: number
+  readonly generation: number
+  readonly engagement: number
+  readonly turn: number
+  readonly broker_state: 'launching' | 'bound' | 'stopping' | null
+  readonly broker_host_id: string | null
+  readonly broker_pid: number | null
+  readonly broker_started_at: Date | null
+  readonly broker_bound_at: Date | null
+  readonly broker_heartbeat_at: Date | null
+  readonly launched_at: Date | null
+  readonly next_launch_at: Date | null
+  /** When a process of this node was lost while it owed work, within the launch window. */
+  readonly launches: Date[]
+  readonly interrupt_request: number
+  readonly result_schema: Record<string, unknown> | null
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cached_tokens: number
+  readonly cost_usd: number
+  readonly context_tokens: number
+  readonly fault: Fault | null
+  readonly version: number
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+/** What is known of a node besides its row. */
+export interface NodeSights {
+  readonly streaming: boolean
+  /** When its host last said that the broker lives. */
+  readonly heartbeatAt: number | null
+}
+
+const brokerOf = (row: NodeRecord, heartbeatAt: number | null): Node['broker'] => {
+  if (row.broker_state !== 'bound' || row.broker_pid === null) return null
+  const started = row.broker_started_at ?? row.updated_at
+  return {
+    host_id: row.broker_host_id ?? '',
+    pid: row.broker_pid,
+    started_at: started.toISOString(),
+    heartbeat_at: isoTime(heartbeatAt ?? (row.broker_bound_at ?? started).getTime()),
+  }
+}
+
+export const usageOf = (row: NodeRecord): Node['usage'] => ({
+  input_tokens: row.input_tokens,
+  output_tokens: row.output_tokens,
+  cached_tokens: row.cached_tokens,
+  cost_usd: row.cost_usd,
+  context_tokens: row.context_tokens,
+})
+
+/** The node as the contract shows it. */
+export const toNode = (row: NodeRecord, sights: NodeSights): Node => ({
+  id: row.id,
+  name: row.name,
+  description: row.description,
+  kind: row.kind,
+  mode: row.mode,
+  lifecycle: row.lifecycle,
+  status: row.status,
+  intent: row.intent,
+  parent_id: row.parent_id,
+  root_id: row.root_id,
+  spawned_by: row.spawned_by,
+  forked_from: row.forked_from,
+  engine: row.engine,
+  exec: row.exec,
+  cwd: row.cwd,
+  worktree: row.worktree,
+  model: row.model,
+  scopes: row.scopes,
+  scopes_explicit: row.scopes_explicit,
+  app_id: row.app_id,
+  profile: row.profile,
+  run_id: row.run_id,
+  cycles: row.cycles,
+  generation: row.generation,
+  engagement: row.engagement,
+  broker: brokerOf(row, sights.heartbeatAt),
+  result_schema: row.result_schema,
+  usage: usageOf(row),
+  fault: row.fault,
+  streaming: sights.streaming,
+  attention_count: row.fault ? 1 : 0,
+  version: row.version,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})

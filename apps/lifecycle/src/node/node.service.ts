@@ -1,0 +1,131 @@
+import { Injectable } from '@nestjs/common'
+import { contract, type InputOf, type Node, nodeLimits, type OutputOf } from '#common/contract/index.js'
+import type { Context } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
+import { Writer, type Written } from '#common/kernel/database/writer.js'
+import { SvcError } from '#common/kernel/errors.js'
+import { InProgressStore } from '../broker/in-progress.store.js'
+import { JournalRepository } from '../broker/journal.repository.js'
+import { SignalHub } from '../broker/signal.hub.js'
+import { MailRepository } from '../mail/mail.repository.js'
+import { HostRegistry } from '../supervision/host.registry.js'
+import { cursorAfter, pageOf, readCursor } from './cursor.js'
+import { Engagements } from './engagement.service.js'
+import { NodeAccess } from './node.access.js'
+import { type NodeRecord, toNode } from './node.record.js'
+import { NodeRepository } from './node.repository.js'
+import { NodeTransitions } from './node.transition.js'
+
+const list = contract['nodes.list']
+const message = contract['nodes.message']
+const interrupt = contract['nodes.interrupt']
+const cancel = contract['nodes.cancel']
+
+/** What a person or another node does to a node that exists. */
+@Injectable()
+export class NodeService {
+  constructor(
+    private readonly writer: Writer,
+    private readonly database: Database,
+    private readonly nodes: NodeRepository,
+    private readonly mail: MailRepository,
+    private readonly journal: JournalRepository,
+    private readonly access: NodeAccess,
+    private readonly engagements: Engagements,
+    private readonly transitions: NodeTransitions,
+    private readonly signals: SignalHub,
+    private readonly inProgress: InProgressStore,
+    private readonly hosts: HostRegistry,
+  ) {}
+
+  async retrieve(ctx: Context, id: string): Promise<Node> {
+    const row = await this.nodes.get(this.database, id)
+    await this.access.requireOwn(ctx, this.database, row)
+    return this.show(row)
+  }
+
+  async list(ctx: Context, input: InputOf<typeof list>): Promise<OutputOf<typeof list>> {
+    const { limit, after, ...filter } = input
+    const under = await this.horizon(ctx, filter.under)
+    const appId = ctx.actor.kind === 'owner' || ctx.actor.kind === 'node' ? undefined : (ctx.actor.appId ?? '')
+    const rows = await this.nodes.list(this.database, {
+      ...filter,
+      under,
+      appId,
+      before: readCursor(after),
+      limit: limit + 1,
+    })
+    const page = pageOf(rows, limit, (row) => cursorAfter(row.created_at, row.id))
+    return { ...page, data: page.data.map((row) => this.show(row)) }
+  }
+
+  /** @throws SvcError not_found, illegal_transition (canceled), quota_exceeded */
+  message(ctx: Context, input: InputOf<typeof message>): Promise<Written<OutputOf<typeof message>>> {
+    return this.writer.once(ctx, { operation: message.name, input }, async (within) => {
+      const node = await this.nodes.lock(within.tx, input.id)
+      await this.access.requireSameTree(ctx, within.tx, node)
+      if (node.status === 'canceled') {
+        throw new SvcError('illegal_transition', 'A canceled node takes no messages.', {
+          state: node.status,
+          event: 'message',
+        })
+      }
+      const { unread } = await this.mail.waiting(within.tx, node.id)
+      if (unread >= nodeLimits.unreadMail) {
+        throw new SvcError('quota_exceeded', undefined, { limit: 'unread_mail', max: nodeLimits.unreadMail })
+      }
+      const source = {
+        kind: ctx.actor.kind === 'pub' ? ('system' as const) : ctx.actor.kind,
+        id: ctx.actor.nodeId ?? ctx.actor.appId ?? null,
+      }
+      const handed = this.engagements.hand(within, node, {
+        tier: input.tier,
+        kind: 'message',
+        body: input.body,
+        source,
+      })
+      return { message_id: handed.messageId, delivered: handed.delivered }
+    })
+  }
+
+  /** Aborts the running turn, if there is one. @throws SvcError not_found, illegal_transition */
+  interrupt(ctx: Context, input: InputOf<typeof interrupt>): Promise<Written<OutputOf<typeof interrupt>>> {
+    return this.writer.once(ctx, { operation: interrupt.name, input }, async (within) => {
+      const node = await this.nodes.lock(within.tx, input.id)
+      await this.access.requireOwn(ctx, within.tx, node)
+      if (node.status !== 'active' && node.status !== 'idle') {
+        throw new SvcError('illegal_transition', undefined, { state: node.status, event: 'interrupt' })
+      }
+      if (node.status === 'idle' || !(await this.journal.hasOpenTurn(within.tx, node.id))) return { interrupted: false }
+      this.transitions.change(within, node, { interrupt_request: node.turn })
+      within.tx.emit({ nodeId: node.id, type: 'node.interrupted', data: { turn: node.turn } })
+      within.tx.afterCommit(() => this.signals.send(node.id, { type: 'interrupt', request: node.turn }))
+      return { interrupted: true }
+    })
+  }
+
+  /** Cancels this node for good; the nodes below it go on and are listed as spared. */
+  cancel(ctx: Context, input: InputOf<typeof cancel>): Promise<Written<OutputOf<typeof cancel>>> {
+    return this.writer.once(ctx, { operation: cancel.name, input }, async (within) => {
+      const family = await this.nodes.lockFamily(within.tx, input.id)
+      await this.access.requireOwn(ctx, within.tx, family.node)
+      const canceled = this.engagements.cancel(within, family)
+      return { canceled: [canceled.id], spared: await this.nodes.below(within.tx, canceled.id) }
+    })
+  }
+
+  show(row: NodeRecord): Node {
+    return toNode(row, {
+      streaming: this.inProgress.isStreaming(row.id),
+      heartbeatAt: this.hosts.heartbeatOf(row.id, row.generation),
+    })
+  }
+
+  /** A node sees its own subtree only; what it asks for must lie within. */
+  private async horizon(ctx: Context, under: string | undefined): Promise<string | undefined> {
+    if (ctx.actor.kind !== 'node') return under
+    if (under === undefined) return ctx.actor.nodeId
+    await this.access.requireOwn(ctx, this.database, await this.nodes.get(this.database, under))
+    return under
+  }
+}

@@ -1,0 +1,132 @@
+import { Inject, Injectable } from '@nestjs/common'
+import { contract, type InputOf, type OutputOf, type Report } from '#common/contract/index.js'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
+import type { Context } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
+import { type TxContext, Writer, type Written } from '#common/kernel/database/writer.js'
+import { SvcError } from '#common/kernel/errors.js'
+import { cursorAfter, pageOf, readCursor } from '../node/cursor.js'
+import { Engagements } from '../node/engagement.service.js'
+import { NodeAccess } from '../node/node.access.js'
+import { type Family, NodeRepository } from '../node/node.repository.js'
+import { OutcomeService } from '../node/outcome.service.js'
+import { validateAgainst } from '../node/result-schema.js'
+import { ReportRepository } from './report.repository.js'
+
+const push = contract['nodes.reports.push']
+const list = contract['nodes.reports.list']
+const submit = contract['nodes.result.submit']
+
+const illegal = (state: string, event: string, why: string): never => {
+  throw new SvcError('illegal_transition', why, { state, event })
+}
+
+/** What a node says of its work: reports on the way, a final one that ends it, a typed result. */
+@Injectable()
+export class ReportService {
+  constructor(
+    private readonly writer: Writer,
+    private readonly database: Database,
+    private readonly nodes: NodeRepository,
+    private readonly reports: ReportRepository,
+    private readonly access: NodeAccess,
+    private readonly engagements: Engagements,
+    private readonly outcomes: OutcomeService,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** A node's own report. @throws SvcError already_finalized, illegal_transition */
+  push(ctx: Context, input: InputOf<typeof push>): Promise<Written<Report>> {
+    return this.writer.once(ctx, { operation: push.name, input }, async (within) => {
+      const family = await this.nodes.lockFamily(within.tx, input.id)
+      if (family.node.id !== ctx.actor.nodeId) throw new SvcError('node_token_required')
+      if (input.kind === 'final') {
+        if (await this.reports.final(within.tx, input.id, family.node.engagement))
+          throw new SvcError('already_finalized')
+        await this.requireResult(within, family)
+      }
+      return this.record(within, family, input)
+    })
+  }
+
+  /** Writes a report and tells the subscribers; a final one ends the piece of work if it is still open. */
+  record(ctx: TxContext, family: Family, input: { kind: Report['kind']; body: string }): Report {
+    const { node } = family
+    const open = node.status === 'active' || node.status === 'idle'
+    const late = input.kind === 'final' && node.status === 'done'
+    if (!open && !late) illegal(node.status, 'report', `A node that is ${node.status} can't report.`)
+    const report = this.reports.insert(ctx.tx, {
+      nodeId: node.id,
+      engagement: node.engagement,
+      kind: input.kind,
+      body: input.body,
+      at: new Date(this.clock.now()),
+    })
+    ctx.tx.emit({
+      nodeId: node.id,
+      type: 'report.pushed',
+      data: { report_id: report.id, kind: report.kind, body: report.body, engagement: report.engagement },
+    })
+    if (input.kind === 'final' && open) this.engagements.finalize(ctx, node)
+    this.engagements.notify(ctx, family, {
+      tier: input.kind === 'update' ? 'normal' : 'urgent',
+      kind: 'report',
+      body: input.body,
+      event: 'child.reported',
+      data: { report_id: report.id, kind: report.kind },
+    })
+    return report
+  }
+
+  /** The typed result: exactly once, and immutable. @throws SvcError result_already_submitted, result_schema_mismatch */
+  submit(ctx: Context, input: InputOf<typeof submit>): Promise<Written<OutputOf<typeof submit>>> {
+    return this.writer.once(ctx, { operation: submit.name, input }, async (within) => {
+      const family = await this.nodes.lockFamily(within.tx, input.id)
+      const { node } = family
+      await this.access.requireOwn(ctx, within.tx, node)
+      if (node.result_schema) validateAgainst(node.result_schema, input.value, 'result_schema_mismatch')
+      if (await this.reports.result(within.tx, node.id, node.engagement)) throw new SvcError('result_already_submitted')
+      if (node.status !== 'active' && node.status !== 'idle') {
+        illegal(node.status, 'submit', `A node that is ${node.status} can't submit a result.`)
+      }
+      const at = new Date(this.clock.now())
+      await this.reports.insertResult(within.tx, {
+        nodeId: node.id,
+        engagement: node.engagement,
+        value: input.value,
+        at,
+      })
+      within.tx.emit({
+        nodeId: node.id,
+        type: 'result.submitted',
+        data: { value: input.value, engagement: node.engagement },
+      })
+      const done = this.engagements.finalize(within, node)
+      this.engagements.notify(within, family, {
+        tier: 'urgent',
+        kind: 'report',
+        body: `Result: ${JSON.stringify(input.value)}`,
+        event: 'child.ended',
+        data: { status: 'done' },
+      })
+      return this.outcomes.assemble(within.tx, done)
+    })
+  }
+
+  async list(ctx: Context, input: InputOf<typeof list>): Promise<OutputOf<typeof list>> {
+    await this.access.requireOwn(ctx, this.database, await this.nodes.get(this.database, input.id))
+    const rows = await this.reports.page(this.database, input.id, readCursor(input.after), input.limit + 1)
+    return pageOf(rows, input.limit, (report) => cursorAfter(new Date(report.created_at), report.id))
+  }
+
+  /** A node that owes a typed result can't end by words alone. */
+  private async requireResult(ctx: TxContext, { node }: Family): Promise<void> {
+    if (node.result_schema && !(await this.reports.result(ctx.tx, node.id, node.engagement))) {
+      illegal(
+        node.status,
+        'finalize',
+        'This node owes a result that fits its result_schema: submit it, and the work ends with it.',
+      )
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { Inject, Injectable } from '@nestjs/common'
+import type { HostedBroker } from '#common/contract/internal.operations.js'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
+
+export interface HostHello {
+  readonly host_id: string
+  readonly incarnation: string
+  readonly version: string
+  readonly brokers: readonly HostedBroker[]
+  readonly live: number
+  readonly warm: number
+  readonly cap: number
+}
+
+export interface KnownHost extends HostHello {
+  /** Ms since the epoch. */
+  readonly seenAt: number
+}
+
+/** A host that was not heard for this long is not launched on; what it hosts is unknown, not gone. */
+const silentAfterMs = 8000
+
+/** What the hosts last said. In memory: after a restart the next heartbeat fills it again. */
+@Injectable()
+export class HostRegistry {
+  private readonly hosts = new Map<string, KnownHost>()
+
+  constructor(@Inject(CLOCK) private readonly clock: Clock) {}
+
+  /** Notes a heartbeat; answers whether this is a host, or an incarnation of one, that was not known. */
+  hear(hello: HostHello): boolean {
+    const known = this.hosts.get(hello.host_id)
+    this.hosts.set(hello.host_id, { ...hello, seenAt: this.clock.now() })
+    return known?.incarnation !== hello.incarnation
+  }
+
+  /** The host for the next launch: the one heard of late with the most room. */
+  choose(): KnownHost | undefined {
+    return this.present().sort((a, b) => b.cap - b.live - (a.cap - a.live))[0]
+  }
+
+  present(): KnownHost[] {
+    return [...this.hosts.values()].filter((host) => this.clock.now() - host.seenAt < silentAfterMs)
+  }
+
+  find(hostId: string): KnownHost | undefined {
+    return this.hosts.get(hostId)
+  }
+
+  hostOf(nodeId: string, generation: number): KnownHost | undefined {
+    return [...this.hosts.values()].find((host) =>
+      host.brokers.some((broker) => broker.node_id === nodeId && broker.generation === generation),
+    )
+  }
+
+  /** When a host last said that it hosts this generation of a node. */
+  heartbeatOf(nodeId: string, generation: number): number | null {
+    return this.hostOf(nodeId, generation)?.seenAt ?? null
+  }
+}

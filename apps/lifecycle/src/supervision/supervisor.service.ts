@@ -1,0 +1,180 @@
+import { Inject, Injectable } from '@nestjs/common'
+import type { BrokerExit } from '#common/contract/internal.operations.js'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
+import { SETTINGS, type Settings } from '#common/kernel/config.js'
+import { systemContext } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
+import { type TxContext, Writer } from '#common/kernel/database/writer.js'
+import { hasCode } from '#common/kernel/errors.js'
+import type { Logger } from '#common/kernel/log.js'
+import { LOG } from '#common/kernel/service.js'
+import { Engagements } from '../node/engagement.service.js'
+import type { NodeRecord } from '../node/node.record.js'
+import { type Family, NodeRepository } from '../node/node.repository.js'
+import { HostRegistry } from './host.registry.js'
+import { afterLoss, type LaunchLimits, nextStep, type Situation, type Step } from './launch.policy.js'
+import { Launcher } from './launcher.js'
+
+/** A heartbeat counts against a process only when it came this long after its launch: one under way may be older (ms). */
+const heartbeatMargin = 3000
+
+/**
+ * Level-triggered: on every tick, and whenever something may have changed, compares what each node should be with what
+ * its host says, and takes the one step that `launch.policy` names.
+ */
+@Injectable()
+export class Supervisor {
+  private stopped = true
+  private callOff: () => void = () => undefined
+  private running: Promise<void> = Promise.resolve()
+  private again = false
+  private readonly limits: LaunchLimits
+
+  constructor(
+    private readonly writer: Writer,
+    private readonly database: Database,
+    private readonly nodes: NodeRepository,
+    private readonly engagements: Engagements,
+    private readonly launcher: Launcher,
+    private readonly hosts: HostRegistry,
+    @Inject(SETTINGS) private readonly settings: Settings,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOG) private readonly log: Logger,
+  ) {
+    this.limits = {
+      bootGraceMs: settings.SVC_BOOT_GRACE_MS,
+      launchBudget: settings.SVC_LAUNCH_BUDGET,
+      launchWindowMs: settings.SVC_LAUNCH_WINDOW_MS,
+    }
+  }
+
+  start(): void {
+    this.stopped = false
+    this.poke()
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true
+    this.callOff()
+    await this.running
+  }
+
+  /** Looks at every node soon; several pokes become one look. */
+  poke(): void {
+    if (this.stopped || this.again) return
+    this.again = true
+    this.running = this.running.then(() => this.tick())
+  }
+
+  /** A host says that a process is gone, with its whole tree. */
+  async exited(exit: BrokerExit): Promise<void> {
+    await this.writer.transact(systemContext('lifecycle'), async (ctx) => {
+      const family = await this.nodes.lockFamily(ctx.tx, exit.node_id)
+      const { node } = family
+      if (node.status !== 'active' || node.generation !== exit.generation) return
+      const losses = node.launches.map((at) => at.getTime())
+      this.take(ctx, family, afterLoss(losses, this.clock.now(), this.limits), exitText(exit))
+    })
+  }
+
+  private async tick(): Promise<void> {
+    this.again = false
+    if (this.stopped) return
+    this.callOff()
+    try {
+      await this.reconcile()
+    } catch (err) {
+      this.log.warn({ err }, 'nodes could not be looked at; trying again')
+    }
+    if (!this.stopped) this.callOff = this.clock.after(this.settings.SVC_RECONCILE_MS, () => this.poke())
+  }
+
+  private async reconcile(): Promise<void> {
+    const active = await this.nodes.active(this.database)
+    for (const node of active) {
+      const step = nextStep(this.clock.now(), this.situationOf(node), this.limits)
+      if (step.do === 'launch') this.launcher.launch(node.id)
+      else if (step.do !== 'leave') await this.settle(node.id)
+    }
+    await this.endStrays(active)
+  }
+
+  /** Takes the step for a node as it is now, under its lock. */
+  private async settle(id: string): Promise<void> {
+    await this.writer.transact(systemContext('lifecycle'), async (ctx) => {
+      const family = await this.nodes.lockFamily(ctx.tx, id)
+      const step = nextStep(this.clock.now(), this.situationOf(family.node), this.limits)
+      this.take(ctx, family, step, 'its process is gone')
+    })
+  }
+
+  private take(ctx: TxContext, family: Family, step: Step, lossText: string): void {
+    switch (step.do) {
+      case 'relaunch':
+        this.engagements.relaunch(ctx, family.node, { reason: lossText, delayMs: step.delayMs, losses: step.losses })
+        return
+      case 'give_up':
+        this.engagements.crash(ctx, family, {
+          kind: step.why === 'crash_loop' ? 'crash_loop' : 'other',
+          message:
+            step.why === 'crash_loop'
+              ? `Its process was lost ${this.limits.launchBudget + 1} times in ${this.limits.launchWindowMs / 60_000} minutes; last: ${lossText}`
+              : `Its process did not start to work within ${this.limits.bootGraceMs / 1000} s.`,
+        })
+        return
+      case 'launch':
+      case 'leave':
+        return
+    }
+  }
+
+  private situationOf(node: NodeRecord): Situation {
+    const launchedAt = this.launcher.launchedAt(node.id, node.generation)
+    return {
+      status: node.status,
+      generation: node.generation,
+      brokerState: node.broker_state,
+      launchedAt,
+      notBefore: node.next_launch_at?.getTime() ?? null,
+      losses: node.launches.map((at) => at.getTime()),
+      hosted: this.hostedOf(node, launchedAt),
+    }
+  }
+
+  private hostedOf(node: NodeRecord, launchedAt: number | null): Situation['hosted'] {
+    if (this.hosts.hostOf(node.id, node.generation)) return 'yes'
+    const hostId = node.broker_host_id ?? this.launcher.hostOf(node.id, node.generation)
+    const host = hostId === null ? undefined : this.hosts.find(hostId)
+    const since = Math.max(launchedAt ?? 0, node.broker_bound_at?.getTime() ?? 0)
+    return host && host.seenAt > since + heartbeatMargin ? 'no' : 'unknown'
+  }
+
+  /** Processes of nodes that need none, or of an older generation: their end was asked for and not carried out. */
+  private async endStrays(active: readonly NodeRecord[]): Promise<void> {
+    const wanted = new Map(active.map((node) => [node.id, node.generation]))
+    for (const host of this.hosts.present()) {
+      for (const broker of host.brokers) {
+        const generation = wanted.get(broker.node_id)
+        if (generation !== undefined && broker.generation >= generation) continue
+        await this.endStray(broker.node_id, broker.generation)
+      }
+    }
+  }
+
+  private async endStray(nodeId: string, generation: number): Promise<void> {
+    try {
+      const node = await this.nodes.find(this.database, nodeId)
+      const resting = node && node.generation === generation && node.status !== 'canceled'
+      const settledFor = node ? this.clock.now() - node.updated_at.getTime() : Number.POSITIVE_INFINITY
+      if (resting && (node.status === 'active' || settledFor < this.limits.bootGraceMs)) return
+      this.launcher.stop(nodeId, generation)
+    } catch (error) {
+      if (!hasCode(error, 'service_unavailable')) throw error
+    }
+  }
+}
+
+const exitText = (exit: BrokerExit): string => {
+  const how = exit.signal ? `killed by ${exit.signal}` : `exited with ${exit.exit_code}`
+  return exit.detail ? `its process was ${how}: ${exit.detail.slice(-500)}` : `its process was ${how}`
+}
