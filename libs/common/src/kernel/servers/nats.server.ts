@@ -3,17 +3,11 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { DataDirectory } from './data-directory.js'
 import type { ProcessSpec } from './detached-process.js'
+import { type NatsAccount, natsConfigText } from './nats-config.js'
 import { ensureSecretFile, readIfPresent, writePrivateFile } from './private-file.js'
 import { isAlive, parseIdentity } from './process-identity.js'
 import { probe } from './server-probe.js'
 import type { ServerProgram } from './server-programs.js'
-
-/** A bus account besides `svc`, which may do everything. */
-export interface NatsAccount {
-  name: string
-  publish: string[]
-  subscribe: string[]
-}
 
 export interface NatsServer {
   spec: ProcessSpec
@@ -33,7 +27,7 @@ export async function natsServer(
   const port = await keptPort(portFile, join(data.run, 'nats.pid'))
   const passwordOf = (account: string) => ensureSecretFile(join(data.secrets, `nats.${account}.password`))
   const configFile = join(data.secrets, 'nats.conf')
-  const config = configText(port, data.mark, accounts, passwordOf)
+  const config = natsConfigText({ host: '127.0.0.1', port, serverName: data.mark, accounts, passwordOf })
   return {
     url: (account = 'svc') => `nats://${account}:${passwordOf(account)}@127.0.0.1:${port}`,
     spec: {
@@ -50,33 +44,6 @@ export async function natsServer(
       probe: () => probe({ host: '127.0.0.1', port }, '', 'INFO '),
     },
   }
-}
-
-function configText(
-  port: number,
-  name: string,
-  accounts: NatsAccount[],
-  passwordOf: (account: string) => string,
-): string {
-  const users = [
-    { user: 'svc', password: passwordOf('svc') },
-    ...accounts.map(({ name: user, publish, subscribe }) => ({
-      user,
-      password: passwordOf(user),
-      permissions: { publish: { allow: publish }, subscribe: { allow: subscribe } },
-    })),
-  ]
-  return [
-    'host: "127.0.0.1"',
-    `port: ${port}`,
-    `server_name: "${name}"`,
-    'max_payload: 8388608',
-    'max_pending: 67108864',
-    'ping_interval: "20s"',
-    'write_deadline: "10s"',
-    `authorization: ${JSON.stringify({ users, timeout: 5 })}`,
-    '',
-  ].join('\n')
 }
 
 /** The port of the last start, unless someone else listens there now; then a free one at random, which is kept. */

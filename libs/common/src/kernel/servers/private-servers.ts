@@ -1,6 +1,7 @@
 import { openDataDirectory } from './data-directory.js'
 import type { ProcessSpec } from './detached-process.js'
-import { type NatsAccount, natsServer } from './nats.server.js'
+import { natsServer } from './nats.server.js'
+import type { NatsAccount } from './nats-config.js'
 import { postgresServer, postgresVersion } from './postgres.server.js'
 import { redisServer } from './redis.server.js'
 import type { ServerLog } from './server-log.js'

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto'
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ServiceName } from '#common/contract/define.js'
+import { natsConfigText } from '#common/kernel/servers/nats-config.js'
+import { ensureSecretFile, randomPassword } from '#common/kernel/servers/private-file.js'
+import { permissionsOf } from '#common/kernel/subjects.js'
+import { services } from './services.js'
+
+// One shot, for docker-compose.yml: makes the secrets of a deployment on its first start and hands each container the
+// ones that it needs. Every audience has a volume of its own below the directory that the argument names; a volume is
+// mounted by one container alone, so that its files may be read by whatever account that container runs as.
+const [root] = process.argv.slice(2)
+if (!root) throw new Error('usage: compose-secrets.main.js <directory of the volumes>')
+
+const vault = join(root, 'vault')
+mkdirSync(vault, { recursive: true, mode: 0o700 })
+const secret = (name: string, generate = randomPassword): string => ensureSecretFile(join(vault, name), generate)
+const key = (name: string): string => secret(name, () => randomBytes(32).toString('base64'))
+
+const postgres = secret('postgres.password')
+const redis = secret('redis.password')
+const databaseUrl = `postgresql://svc:${postgres}@postgres:5432/svc`
+const redisUrl = `redis://:${redis}@redis:6379`
+const passwordOf = (account: string): string => secret(`nats.${account}.password`)
+const natsUrl = (account: ServiceName): string => `nats://${account}:${passwordOf(account)}@nats:4222`
+const accounts: ServiceName[] = [...services.map(({ name }) => name), 'host']
+
+hand('postgres', { password: postgres })
+hand('redis', { password: redis, 'redis.conf': redisConfig(redis) })
+hand('nats', {
+  'nats.conf': natsConfigText({
+    host: '0.0.0.0',
+    port: 4222,
+    serverName: 'svc',
+    accounts: accounts.map((name) => ({ name, ...permissionsOf(name) })),
+    passwordOf,
+    monitorPort: 8222,
+  }),
+})
+hand('migrate', { database_url: databaseUrl })
+// The host runs what agents ask for: it gets its way to the bus and nothing else.
+hand('host', { nats_url: natsUrl('host') })
+const keys: Partial<Record<ServiceName, Record<string, string>>> = {
+  gateway: { 'node-token.key': key('node-token.key') },
+  lifecycle: { 'node-token.key': key('node-token.key') },
+  models: { 'credentials.key': key('credentials.key') },
+}
+for (const { name } of services) {
+  hand(name, { database_url: databaseUrl, redis_url: redisUrl, nats_url: natsUrl(name), ...keys[name] })
+}
+
+// The host's own volume belongs to the account that nodes run as, which the image can't know.
+const [uid, gid] = (process.env.HOST_OWNER ?? '1000:1000').split(':').map(Number)
+if (!Number.isInteger(uid) || !Number.isInteger(gid)) throw new Error('HOST_OWNER must be uid:gid in numbers')
+const hostData = join(root, 'host-data')
+mkdirSync(hostData, { recursive: true })
+chownSync(hostData, uid as number, gid as number)
+
+function hand(audience: string, files: Record<string, string>): void {
+  const directory = join(root ?? '', audience)
+  mkdirSync(directory, { recursive: true })
+  chmodSync(directory, 0o755)
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(directory, name), `${content}\n`)
+    chmodSync(join(directory, name), 0o444)
+  }
+}
+
+function redisConfig(password: string): string {
+  return [
+    'bind * -::*',
+    `requirepass ${password}`,
+    'dir /data',
+    'appendonly yes',
+    'appendfsync everysec',
+    'save ""',
+    'maxmemory-policy noeviction',
+    'hz 100',
+  ].join('\n')
+}
