@@ -1,0 +1,80 @@
+import type { z } from 'zod'
+import type { LlmAnswer, LlmItem, llmRequest } from '#common/contract/index.js'
+import { type Context, systemContext } from '#common/kernel/context.js'
+import type { Writer } from '#common/kernel/database/writer.js'
+import { SvcError } from '#common/kernel/errors.js'
+import type { Logger } from '#common/kernel/log.js'
+import { CallBuffer } from '../call/call.buffer.js'
+import type { CallEngine } from '../call/call.engine.js'
+import type { EngineCall } from '../call/engine.call.js'
+import type { DeltaItem } from '../conversation/answer.collector.js'
+import type { BudgetService } from '../usage/budget.service.js'
+import type { SpendRepository } from '../usage/spend.repository.js'
+
+export type LlmRequest = z.infer<typeof llmRequest>
+
+const engineCall = ({ strength, ...call }: LlmRequest): EngineCall => {
+  if (strength !== undefined && call.model !== undefined) {
+    const errors = [{ pointer: '/model', message: 'give a model or a strength, not both' }]
+    throw new SvcError('validation_failed', undefined, { errors })
+  }
+  return { ...call, strength: strength ?? 'medium' }
+}
+
+/** Single model calls of whoever may make them. They end with their caller, and are accounted to its principal. */
+export class LlmService {
+  constructor(
+    private readonly writer: Writer,
+    private readonly engine: CallEngine,
+    private readonly budget: BudgetService,
+    private readonly spend: SpendRepository,
+    private readonly log: Logger,
+  ) {}
+
+  /** Errors as of the engine, and budget_exhausted. */
+  call(ctx: Context, request: LlmRequest): Promise<LlmAnswer> {
+    return this.#run(ctx, request, ctx.signal, () => undefined)
+  }
+
+  /** The same as a stream; its last item is the answer. Leaving it ends the call at the provider. */
+  async *stream(ctx: Context, request: LlmRequest): AsyncGenerator<LlmItem, void, undefined> {
+    const buffer = new CallBuffer<LlmItem>()
+    const left = new AbortController()
+    const signal = AbortSignal.any([ctx.signal, left.signal])
+    this.#run(ctx, request, signal, (item) => buffer.push(item)).then(
+      (answer) => {
+        buffer.push({ type: 'answer', answer, replayed: false })
+        buffer.finish()
+      },
+      (error: unknown) => buffer.fail(error),
+    )
+    yield* buffer.read(ctx.signal, () => left.abort(new SvcError('client_closed')))
+  }
+
+  async #run(
+    ctx: Context,
+    request: LlmRequest,
+    signal: AbortSignal,
+    emit: (item: DeltaItem) => void,
+  ): Promise<LlmAnswer> {
+    const call = engineCall(request)
+    await this.budget.check()
+    const answer = await this.engine.run(call, signal, emit)
+    await this.#account(ctx, answer)
+    return answer
+  }
+
+  /** The answer is told even when its cost could not be put down: it has been paid for. */
+  async #account(ctx: Context, answer: LlmAnswer): Promise<void> {
+    try {
+      await this.writer.transact(systemContext('models'), async ({ tx }) =>
+        this.spend.add(tx, ctx.actor.principal, answer),
+      )
+    } catch (err) {
+      this.log.error(
+        { err, principal: ctx.actor.principal, usage: answer.usage },
+        'the cost of a model call was not recorded',
+      )
+    }
+  }
+}

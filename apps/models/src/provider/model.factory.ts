@@ -1,0 +1,97 @@
+import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider'
+import { secretOf } from '../credential/credential.material.js'
+import type { Provider } from './provider.directory.js'
+
+type OpenModel = (model: string) => LanguageModelV4
+
+/** What a provider's kind needs besides the conversation. */
+export interface Dialect {
+  /** Name under which it keeps metadata of parts; null: it keeps none. */
+  readonly metadataKey: string | null
+  readonly options: SharedV4ProviderOptions
+}
+
+/** Name that all openai-compatible providers have inside the AI SDK, so that a conversation can move between them. */
+const compatible = 'compatible'
+
+/**
+ * OpenAI: `store: false` keeps our conversations out of its store and makes it hand out encrypted thoughts, so that a
+ * recorded conversation goes on by itself, under any account. Schemas of callers rarely fit its strict subset.
+ */
+export const dialectOf = (provider: Provider): Dialect => {
+  switch (provider.type) {
+    case 'openai':
+      return { metadataKey: 'openai', options: { openai: { store: false, strictJsonSchema: false } } }
+    case 'anthropic':
+      return { metadataKey: 'anthropic', options: {} }
+    case 'google':
+      return { metadataKey: 'google', options: {} }
+    case 'openai-compatible':
+      return { metadataKey: null, options: { [compatible]: { strictJsonSchema: false } } }
+  }
+}
+
+/** Google's keys go in a header of their own; an OAuth token takes the place of that header. */
+const googleFetch =
+  (token: string): typeof fetch =>
+  (input, init) => {
+    const headers = new Headers(init?.headers)
+    headers.delete('x-goog-api-key')
+    headers.set('authorization', `Bearer ${token}`)
+    return fetch(input, { ...init, headers })
+  }
+
+const open = async (provider: Provider): Promise<OpenModel> => {
+  const { type, name, baseUrl: baseURL, material } = provider
+  const secret = material && secretOf(material)
+  const at = baseURL === undefined ? {} : { baseURL }
+  switch (type) {
+    case 'openai': {
+      const { createOpenAI } = await import('@ai-sdk/openai')
+      const openai = createOpenAI({ apiKey: secret ?? 'none', ...at })
+      return (model) => openai.responses(model)
+    }
+    case 'anthropic': {
+      const { createAnthropic } = await import('@ai-sdk/anthropic')
+      const anthropic = createAnthropic({
+        ...(material?.kind === 'oauth' ? { authToken: secret as string } : { apiKey: secret ?? 'none' }),
+        ...at,
+      })
+      return (model) => anthropic.languageModel(model)
+    }
+    case 'google': {
+      const { createGoogle } = await import('@ai-sdk/google')
+      const oauth = material?.kind === 'oauth' ? { fetch: googleFetch(secret as string) } : {}
+      const google = createGoogle({ apiKey: secret ?? 'none', ...oauth, ...at })
+      return (model) => google.languageModel(model)
+    }
+    case 'openai-compatible': {
+      if (baseURL === undefined) throw new Error(`the provider ${name} has no base URL`)
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+      const provider = createOpenAICompatible({
+        name: compatible,
+        baseURL,
+        includeUsage: true,
+        supportsStructuredOutputs: true,
+        ...(secret !== undefined && { apiKey: secret }),
+      })
+      return (model) => provider.languageModel(model) as LanguageModelV4
+    }
+  }
+}
+
+/**
+ * Models of the AI SDK by provider. A provider's code is loaded at its first call (about 25 MB and 80 ms for the first
+ * of them) and kept until its address or credential changes.
+ */
+export class ModelFactory {
+  readonly #opened = new Map<string, { stamp: string; models: Promise<OpenModel> }>()
+
+  async model(provider: Provider, model: string): Promise<LanguageModelV4> {
+    const known = this.#opened.get(provider.name)
+    if (known?.stamp === provider.stamp) return (await known.models)(model)
+    const opened = { stamp: provider.stamp, models: open(provider) }
+    this.#opened.set(provider.name, opened)
+    return (await opened.models)(model)
+  }
+}

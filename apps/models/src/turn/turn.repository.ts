@@ -1,0 +1,102 @@
+import type { LlmAnswer } from '#common/contract/index.js'
+import { json } from '#common/kernel/database/column-types.js'
+import type { Reader, Tx } from '#common/kernel/database/tx.js'
+import type { ErrorWire } from '#common/kernel/errors.js'
+
+/** A step of a node's turn, whose model call is bought once. */
+export interface StepKey {
+  readonly nodeId: string
+  readonly turn: number
+  readonly step: number
+}
+
+export interface Claim {
+  readonly attempt: number
+  /** Earlier attempts whose end nobody saw. */
+  readonly unknown: number
+}
+
+export interface RecordedCall extends Claim {
+  readonly status: 'started' | 'completed' | 'failed' | 'outcome_unknown'
+  readonly holder: string
+  readonly requestHash: string
+  readonly answer: LlmAnswer | null
+}
+
+export type CallEnd =
+  | { readonly status: 'completed'; readonly answer: LlmAnswer }
+  | { readonly status: 'failed'; readonly error: ErrorWire }
+
+const OF_STEP = 'node_id = $1::text AND turn = $2::int AND step = $3::int'
+
+const CLAIM = `WITH known AS (SELECT attempt, status FROM models.calls WHERE ${OF_STEP}),
+  made AS (
+    INSERT INTO models.calls (node_id, turn, step, attempt, request_hash, status, holder, started_at)
+    SELECT $1::text, $2::int, $3::int, coalesce(max(attempt), 0) + 1, $4, 'started', $5, $6 FROM known
+    HAVING count(*) FILTER (WHERE status IN ('started', 'completed')) = 0
+    ON CONFLICT DO NOTHING RETURNING attempt)
+  SELECT attempt, (SELECT count(*) FROM known WHERE status = 'outcome_unknown') AS unknown FROM made`
+
+const NEWEST = `SELECT attempt, status, holder, request_hash AS "requestHash", response AS answer,
+    (SELECT count(*) FROM models.calls WHERE ${OF_STEP} AND status = 'outcome_unknown') AS unknown
+  FROM models.calls WHERE ${OF_STEP} ORDER BY attempt DESC LIMIT 1`
+
+const FORSAKE = `UPDATE models.calls SET status = 'outcome_unknown', ended_at = $6
+  WHERE ${OF_STEP} AND attempt = $4 AND holder = $5 AND status = 'started'`
+
+const FINISH = `UPDATE models.calls SET status = $6, ended_at = $7, provider = $8, model = $9, response = $10, error = $11,
+    input_tokens = $12, output_tokens = $13, cached_tokens = $14, cost_usd = $15
+  WHERE ${OF_STEP} AND attempt = $4 AND holder = $5 AND status = 'started'`
+
+const ofStep = ({ nodeId, turn, step }: StepKey): unknown[] => [nodeId, turn, step]
+
+/** The journal of the turns' model calls. */
+export class TurnRepository {
+  /** Records that a new attempt begins, unless one runs or has succeeded; one statement, one round trip. */
+  async claim(
+    reader: Reader,
+    key: StepKey,
+    by: { hash: string; holder: string; now: number },
+  ): Promise<Claim | undefined> {
+    const [made] = await reader.query<Claim>(CLAIM, [...ofStep(key), by.hash, by.holder, new Date(by.now)])
+    return made
+  }
+
+  /** The newest attempt of a step. */
+  async newest(reader: Reader, key: StepKey): Promise<RecordedCall | undefined> {
+    const [row] = await reader.query<RecordedCall>(NEWEST, ofStep(key))
+    return row
+  }
+
+  /** Gives up an attempt whose holder is gone: whether it was answered, and paid for, nobody knows. */
+  async forsake(reader: Reader, key: StepKey, { attempt, holder }: RecordedCall, now: number): Promise<void> {
+    await reader.query(FORSAKE, [...ofStep(key), attempt, holder, new Date(now)])
+  }
+
+  /** Records an attempt's end; answers whether it was still open. */
+  async finish(
+    tx: Tx,
+    key: StepKey,
+    by: { attempt: number; holder: string; now: number },
+    end: CallEnd,
+  ): Promise<boolean> {
+    const answer = end.status === 'completed' ? end.answer : undefined
+    const slash = answer?.model.indexOf('/') ?? 0
+    const changed = await tx.count(FINISH, [
+      ...ofStep(key),
+      by.attempt,
+      by.holder,
+      end.status,
+      new Date(by.now),
+      answer?.model.slice(0, slash) ?? null,
+      answer?.model.slice(slash + 1) ?? null,
+      json(answer),
+      end.status === 'failed' ? json(end.error) : null,
+      answer?.usage.input_tokens ?? 0,
+      answer?.usage.output_tokens ?? 0,
+      answer?.usage.cached_tokens ?? 0,
+      answer?.usage.cost_usd ?? 0,
+    ])
+    return changed > 0
+  }
+}
