@@ -25,8 +25,16 @@ const daemon = spawn(node, [main, ...(args.length ? args : ['--foreground'])], {
   // second signal ends it at once.
   detached: true,
 })
+// npm hands on the signal that the terminal sent to all of its group: one Ctrl-C arrives here twice.
+const oneKeystroke = 300
+let last = 0
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.on(signal, () => daemon.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal))
+  process.on(signal, () => {
+    const now = performance.now()
+    if (last && now - last < oneKeystroke) return
+    last = now
+    daemon.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal)
+  })
 }
 daemon.on('error', (error) => {
   console.error(`start: ${error.message}`)

@@ -1,0 +1,143 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { openDataDirectory } from '#common/kernel/servers/data-directory.js'
+import { findMarked, signal } from '#common/kernel/servers/process-identity.js'
+import { waitFor } from '#common/testing/wait-for.js'
+import { readDaemonFile } from './daemon-file.js'
+import { projectRoot } from './project-root.js'
+
+let dataDir: string
+let started: ChildProcess[] = []
+
+/** The launcher without services: what is tested is what it does around them. */
+const launch = (): ChildProcess => {
+  const script = `import { serve } from '#apps/daemon/src/serve.js'; await serve([])`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: projectRoot,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...environment(), NODE_OPTIONS: '' },
+  })
+  started.push(child)
+  return child
+}
+
+const environment = (): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(SVC_|DATABASE_URL|NATS_URL|REDIS_URL)/.test(name)),
+  ),
+  SVC_DATA_DIR: dataDir,
+  SVC_LOG_LEVEL: 'debug',
+  SVC_INSTALL_PACKAGES: 'never',
+})
+
+const launchUntilReady = async (): Promise<ChildProcess> => {
+  const child = launch()
+  await waitFor(() => readDaemonFile({ run: join(dataDir, 'run') })?.pid === child.pid, {
+    timeout: 15_000,
+    what: 'ready',
+  })
+  return child
+}
+
+const end = async (child: ChildProcess, name: NodeJS.Signals): Promise<number | null> => {
+  const ended = once(child, 'exit')
+  child.kill(name)
+  const [code] = await ended
+  return code
+}
+
+const marked = (): number[] => findMarked(openDataDirectory(dataDir).mark).map(({ pid }) => pid)
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'svc-daemon-'))
+})
+
+afterEach(async () => {
+  for (const child of started) child.kill('SIGKILL')
+  started = []
+  const { mark } = openDataDirectory(dataDir)
+  for (const identity of findMarked(mark)) signal(identity, 'SIGKILL')
+  await waitFor(() => findMarked(mark).length === 0, { timeout: 10_000, what: 'the end of all processes' })
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+describe('starting', () => {
+  it('makes the keys and says where it serves once it is ready', async () => {
+    const child = await launchUntilReady()
+
+    expect(readDaemonFile({ run: join(dataDir, 'run') })).toMatchObject({
+      pid: child.pid,
+      base_url: 'http://127.0.0.1:7420',
+      socket: join(dataDir, 'run', 'owner.sock'),
+    })
+    for (const key of ['credentials.key', 'node-token.key']) {
+      const path = join(dataDir, 'keys', key)
+      expect(statSync(path).mode & 0o777).toBe(0o600)
+      expect(Buffer.from(readFileSync(path, 'utf8'), 'base64')).toHaveLength(32)
+    }
+  })
+
+  it('refuses a directory that another daemon serves, and names its pid', async () => {
+    const first = await launchUntilReady()
+    const second = launch()
+    let said = ''
+    second.stderr?.on('data', (piece) => {
+      said += piece
+    })
+
+    const [code] = await once(second, 'exit')
+
+    expect(code).not.toBe(0)
+    expect(said).toContain(`pid ${first.pid}`)
+  })
+
+  it('starts again after it was killed, with the same keys', async () => {
+    const first = await launchUntilReady()
+    const key = readFileSync(join(dataDir, 'keys/credentials.key'), 'utf8')
+    await end(first, 'SIGKILL')
+
+    await launchUntilReady()
+
+    expect(readFileSync(join(dataDir, 'keys/credentials.key'), 'utf8')).toBe(key)
+  })
+})
+
+describe('stopping', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends in order on %s and leaves the host running', async (name) => {
+    const child = await launchUntilReady()
+
+    expect(await end(child, name)).toBe(0)
+
+    expect(existsSync(join(dataDir, 'run/daemon.json'))).toBe(false)
+    expect(JSON.parse(readFileSync(join(dataDir, 'run/down.done.json'), 'utf8'))).toEqual({ nodes: false, left: [] })
+    for (const server of ['postgres', 'nats', 'redis']) {
+      expect(existsSync(join(dataDir, `run/${server}.pid`))).toBe(false)
+    }
+    expect(existsSync(join(dataDir, 'run/host.pid'))).toBe(true)
+  })
+
+  it('leaves no process behind when nodes are to stop too', async () => {
+    const child = await launchUntilReady()
+    writeFileSync(join(dataDir, 'run/down.json'), JSON.stringify({ nodes: true }))
+
+    expect(await end(child, 'SIGTERM')).toBe(0)
+
+    expect(JSON.parse(readFileSync(join(dataDir, 'run/down.done.json'), 'utf8'))).toEqual({ nodes: true, left: [] })
+    expect(marked()).toEqual([])
+  })
+
+  it('says what is wrong with a setting and starts nothing', async () => {
+    const main = join(projectRoot, 'dist/apps/daemon/src/main.js')
+    const run = promisify(execFile)(process.execPath, [main], {
+      env: { ...environment(), SVC_OWNER_LISTEN: 'nowhere', NODE_OPTIONS: '' },
+    })
+
+    await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('SVC_OWNER_LISTEN') })
+    expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
+  })
+})
