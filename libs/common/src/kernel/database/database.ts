@@ -31,6 +31,8 @@ const sessionOptions = (options: DatabaseOptions, epoch?: number): string =>
   [
     'timezone=UTC',
     'jit=off',
+    // our statements are written for one plan whatever their values; planning some of them takes longer than running them
+    'plan_cache_mode=force_generic_plan',
     `statement_timeout=${options.statementTimeout ?? 10_000}`,
     `lock_timeout=${LOCK_TIMEOUT}`,
     `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION}`,

@@ -50,6 +50,19 @@ describe('the lease of the canvas', () => {
     expect(await candidate('b').lease.acquire(AbortSignal.timeout(2000))).toBeDefined()
   })
 
+  it('goes to one of many that ask at the same moment', async () => {
+    const { lease } = candidate('a', { ttl: 1 })
+    await lease.acquire()
+    await lease.forget()
+    const held = store.query(
+      'WITH held AS MATERIALIZED (SELECT 1 FROM canvas.leases FOR UPDATE) SELECT pg_sleep(0.5) FROM held',
+    )
+    const asking = Array.from({ length: 10 }, (_, at) => candidate(`b${at}`, { ttl: 60_000 }).lease)
+    const epochs = await Promise.all(asking.map((each) => each.acquire(AbortSignal.timeout(1000))))
+    await held
+    expect(epochs.filter((epoch) => epoch !== undefined)).toHaveLength(1)
+  })
+
   it('is free at once after a release', async () => {
     const { lease } = candidate('a')
     await lease.acquire()

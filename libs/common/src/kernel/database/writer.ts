@@ -69,7 +69,9 @@ export class Writer {
   async once<T>(ctx: Context, request: KeyedRequest, work: Work<T>): Promise<Written<T>> {
     if (ctx.tx) return { value: await work(ctx as TxContext), replayed: false }
     const keyed = ctx.idempotencyKey && { principal: ctx.actor.principal, key: ctx.idempotencyKey, request }
-    return this.#persist(ctx, keyed || undefined, work)
+    const written = await this.#persist(ctx, keyed || undefined, work)
+    if (written.replayed && ctx.notes) ctx.notes.replayed = true
+    return written
   }
 
   async #persist<T>(ctx: Context, keyed: Keyed | undefined, work: Work<T>): Promise<Written<T>> {
