@@ -69,6 +69,9 @@ const kernel = ({ settings, log }: ServiceSetup) => [
   },
 ]
 
+/** The gateway serves these from the log of record and the live tail. */
+const readAtTheEdge = ['nodes.events', 'nodes.stream']
+
 /** The one writer of the canvas, and the one that decides which process hosts a node. */
 @Module({})
 export class LifecycleModule {
@@ -77,7 +80,7 @@ export class LifecycleModule {
     if (!url || !database) throw new Error('lifecycle needs NATS_URL and DATABASE_URL')
     return {
       module: LifecycleModule,
-      imports: [BusModule.forRoot({ service: 'lifecycle', url, operations, listen: 'explicit', log: setup.log })],
+      imports: [BusModule.forRoot({ service: 'lifecycle', url, operations, except: readAtTheEdge, listen: 'explicit', log: setup.log })],
       providers: [
         ...kernel(setup),
         NodeRepository,
