@@ -18,7 +18,8 @@ try {
 const build = spawnSync(node, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
 if (build.status !== 0) process.exit(1)
 
-const daemon = spawn(node, [main, ...(args.length ? args : ['--foreground'])], {
+const { daemonFlags } = await import('../dist/apps/daemon/src/node-flags.js')
+const daemon = spawn(node, [...daemonFlags, main, ...(args.length ? args : ['--foreground'])], {
   stdio: 'inherit',
   env: projectEnvironment(),
   // A group of its own: else a terminal's Ctrl-C would reach the daemon twice, from the terminal and from here, and the

@@ -15,8 +15,8 @@ let dataDir: string
 let started: ChildProcess[] = []
 
 /** The launcher without services: what is tested is what it does around them. */
-const launch = (): ChildProcess => {
-  const script = `import { serve } from '#apps/daemon/src/serve.js'; await serve([])`
+const launch = (services = '[]'): ChildProcess => {
+  const script = `import { serve } from '#apps/daemon/src/serve.js'; await serve(${services})`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
     cwd: projectRoot,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -94,6 +94,21 @@ describe('starting', () => {
 
     expect(code).not.toBe(0)
     expect(said).toContain(`pid ${first.pid}`)
+  })
+
+  it('stops what did start when a service does not', async () => {
+    const child = launch(`[{ name: 'models', load: async () => { throw new Error('no such model of a service') } }]`)
+    let said = ''
+    child.stderr?.on('data', (piece) => {
+      said += piece
+    })
+
+    const [code] = await once(child, 'exit')
+
+    expect(code).not.toBe(0)
+    expect(said).toContain('no such model of a service')
+    expect(marked()).toEqual([])
+    expect(existsSync(join(dataDir, 'run/daemon.lock'))).toBe(false)
   })
 
   it('starts again after it was killed, with the same keys', async () => {

@@ -42,16 +42,18 @@ export class Daemon {
   async start(): Promise<void> {
     const { stages, data, settings, services } = this.options
     // Loading code and starting servers overlap: one waits for the processor, the other for disks and sockets.
-    const [loaded, servers] = await Promise.all([
-      stages.run('load', () => Promise.all(services.map(load))),
-      stages.run('servers', () => this.startServers()),
+    const [loaded, servers] = await settled([
+      stages.run('load', () => settled(services.map(load))),
+      stages.run('servers', async () => {
+        this.servers = await this.startServers()
+        return this.servers
+      }),
     ])
-    this.servers = servers
     await stages.run('migrate', () => applyMigrations(servers.databaseUrl, join(projectRoot, 'prisma/migrations')))
     const keys = ensureKeys(data)
     const natsUrl = servers.natsUrlFor('host')
     this.host = hostProcess({ data, settings, natsUrl, log: this.options.log })
-    await Promise.all([
+    await settled([
       stages.run('host', () => this.host?.start()),
       this.startServices(loaded, (name) => ({
         ...keys,
@@ -103,8 +105,8 @@ export class Daemon {
         const setup = { name, settings: settingsFor(name), log: log.child({ service: name }) }
         this.running.push({ entry, service: await startService(definition, setup) })
       })
-    await Promise.all(loaded.filter(({ entry }) => !entry.edge).map(start))
-    await Promise.all(loaded.filter(({ entry }) => entry.edge).map(start))
+    await settled(loaded.filter(({ entry }) => !entry.edge).map(start))
+    await settled(loaded.filter(({ entry }) => entry.edge).map(start))
   }
 
   private async closeServices(which: (entry: ServiceEntry) => boolean): Promise<void> {
@@ -126,4 +128,12 @@ export class Daemon {
 async function load(entry: ServiceEntry): Promise<LoadedService> {
   const { service } = await entry.load()
   return { entry, definition: service }
+}
+
+/** As Promise.all, but a failure is thrown only when nothing is under way any more, so that `stop` finds all of it. */
+async function settled<T extends readonly unknown[]>(work: [...T]): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
+  const outcomes: PromiseSettledResult<unknown>[] = await Promise.allSettled(work)
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+  if (failed) throw failed.reason
+  return Promise.all(work) as Promise<{ [K in keyof T]: Awaited<T[K]> }>
 }

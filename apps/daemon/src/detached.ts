@@ -6,7 +6,9 @@ import { loadSettings } from '#common/kernel/config.js'
 import { openDataDirectory } from '#common/kernel/servers/data-directory.js'
 import { DataDirectoryBusy, lockHolder } from '#common/kernel/servers/data-lock.js'
 import { openLogFile, tailOf } from '#common/kernel/servers/log-file.js'
+import { removeIfPresent } from '#common/kernel/servers/private-file.js'
 import { readDaemonFile } from './daemon-file.js'
+import { daemonFlags } from './node-flags.js'
 import { readyText } from './ready-text.js'
 
 /**
@@ -19,9 +21,10 @@ export async function startDetached(): Promise<void> {
   const holder = lockHolder(data)
   if (holder) throw new DataDirectoryBusy(data.path, holder.pid)
   const logFile = join(data.log, 'daemon.out')
+  removeIfPresent(logFile)
   const out = openLogFile(logFile)
   const [, main = ''] = process.argv
-  const child = spawn(process.execPath, [...process.execArgv, main, '--foreground'], {
+  const child = spawn(process.execPath, [...daemonFlags, main, '--foreground'], {
     cwd: '/',
     detached: true,
     stdio: ['ignore', out, out],

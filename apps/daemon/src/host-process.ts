@@ -7,6 +7,7 @@ import { readIfPresent } from '#common/kernel/servers/private-file.js'
 import { findByEnvironment } from '#common/kernel/servers/process-identity.js'
 import { SupervisedProcess } from '#common/kernel/servers/supervised-process.js'
 import { version } from '#common/kernel/version.js'
+import { hostFlags } from './node-flags.js'
 import { projectRoot } from './project-root.js'
 
 export interface HostOptions {
@@ -57,9 +58,6 @@ export function hostProcess(options: HostOptions): SupervisedProcess {
     log,
   )
 }
-
-/** A small heap: the host handles messages and processes, no data. */
-const hostFlags = ['--max-semi-space-size=2', '--max-old-space-size=256']
 
 /**
  * The host keeps the number of nodes that it hosts in `run/host.json` (`{"nodes": 2}`). Without that word each living
