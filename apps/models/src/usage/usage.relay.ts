@@ -66,10 +66,7 @@ export class UsageRelay {
   async #deliver(message: DueMessage): Promise<void> {
     if (message.type !== record.name) throw new Error(`nobody knows how to deliver ${message.type}`)
     try {
-      await this.bus.call(
-        record,
-        systemContext('models'),
-        message.payload as CallOf<typeof record>)
+      await this.bus.call(record, systemContext('models'), message.payload as CallOf<typeof record>)
     } catch (error) {
       // the node is gone, or the message can never be read: sending it again would not help
       if (!hasCode(error, 'not_found', 'validation_failed')) throw error

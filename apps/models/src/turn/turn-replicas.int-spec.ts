@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { contract } from '#common/contract/index.js'
+import { waitFor } from '#common/testing/wait-for.js'
+import {
+  answered,
+  as,
+  ask,
+  bought,
+  collect,
+  type ModelsUnderTest,
+  newNode,
+  startModels,
+  textOf,
+  turnCall,
+  useMock,
+} from '../../../../test/support/models-service.js'
+
+let models: ModelsUnderTest
+beforeEach(async () => {
+  models = await startModels()
+  await useMock(models)
+})
+afterEach(() => models.stop())
+
+const rows = (node: string) =>
+  models.database.query<{ attempt: number; status: string; holder: string }>(
+    'SELECT attempt, status, holder FROM models.calls WHERE node_id = $1 ORDER BY attempt',
+    [node],
+  )
+const isStarted = async (node: string): Promise<boolean> => (await rows(node)).at(-1)?.status === 'started'
+
+/** The service as a process of its own, which alone serves the bus until `back` is called. */
+const startProcess = async (): Promise<ChildProcess> => {
+  const child = spawn(process.execPath, ['dist/apps/models/src/main.js'], {
+    env: {
+      PATH: process.env.PATH,
+      SVC_DATA_DIR: models.url.dataDir,
+      DATABASE_URL: models.database.url,
+      NATS_URL: models.url.nats,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let said = ''
+  child.stdout?.on('data', (chunk: Buffer) => {
+    said += chunk.toString()
+  })
+  await waitFor(() => said.includes('"msg":"serving"'), { timeout: 15_000, what: 'a second process of the service' })
+  return child
+}
+
+describe('two replicas', () => {
+  it('wait for each other instead of buying twice, and cancel for each other', async () => {
+    await models.replica()
+    const node = newNode()
+    const release = models.mock.hold({ text: 'bought by one' })
+    // by chance both asks may reach the same replica; enough of them reach both
+    const asks = Array.from({ length: 8 }, () => answered(ask(models, turnCall(node))))
+    await waitFor(() => isStarted(node))
+    release()
+    const results = await Promise.all(asks)
+    expect(new Set(results.map(({ answer }) => textOf(answer)))).toEqual(new Set(['bought by one']))
+    expect(bought(models.mock)).toBe(1)
+
+    const other = newNode()
+    models.mock.always({ text: 'never ends', chunkSize: 1, pace: 300 })
+    const reading = collect(ask(models, turnCall(other)))
+    reading.catch(() => undefined)
+    await waitFor(() => isStarted(other))
+    const cancels = Array.from({ length: 6 }, () =>
+      models.gateway.bus.call(contract['nodes.broker.modelCallCancel'], as(), { id: other, turn: 1, step: 1 }),
+    )
+    await Promise.all(cancels)
+    await expect(reading).rejects.toMatchObject({ code: 'client_closed' })
+  })
+})
+
+describe('a process of the service that is killed in the middle of a call', () => {
+  it('leaves an attempt whose end is unknown, kept beside the one that is bought then', async () => {
+    const child = await startProcess()
+    await models.service.close()
+    const node = newNode()
+    models.mock.always({ text: 'slow and then lost', chunkSize: 1, pace: 200 })
+    const lost = collect(ask(models, turnCall(node)))
+    lost.catch(() => undefined)
+    await waitFor(() => isStarted(node))
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+
+    await models.replica()
+    models.mock.reset()
+    models.mock.always({ text: 'bought again' })
+    const result = await answered(ask(models, turnCall(node)))
+    expect(result).toMatchObject({ replayed: false, unknown_attempts: 1 })
+    expect(await rows(node)).toMatchObject([
+      { attempt: 1, status: 'outcome_unknown' },
+      { attempt: 2, status: 'completed' },
+    ])
+  }, 40_000)
+
+  it('is still waited for when it is only paused', async () => {
+    const child = await startProcess()
+    await models.service.close()
+    const node = newNode()
+    const release = models.mock.hold({ text: 'said after the pause' })
+    const broker = new AbortController()
+    const first = collect(ask(models, turnCall(node), broker.signal))
+    first.catch(() => undefined)
+    await waitFor(() => isStarted(node))
+    child.kill('SIGSTOP')
+    await models.replica()
+    broker.abort()
+    const second = answered(ask(models, turnCall(node)))
+    second.catch(() => undefined)
+    release()
+    const due = performance.now() + 1500
+    await waitFor(() => performance.now() > due)
+    expect(await rows(node)).toMatchObject([{ attempt: 1, status: 'started' }])
+    child.kill('SIGCONT')
+    expect(textOf((await second).answer)).toBe('said after the pause')
+    expect(bought(models.mock)).toBe(1)
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+  }, 40_000)
+})
