@@ -51,7 +51,8 @@ export const signalProcess = (row: Pick<ProcessRow, 'pid' | 'startTicks'>, signa
     process.kill(row.pid, signal)
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+    // Gone, or a program that changed its account: it stays in the table, so nobody takes it for gone.
+    if (['ESRCH', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
     throw error
   }
 }

@@ -1,0 +1,72 @@
+import { EventStream } from '#sdk/event-stream.js'
+import { Transport } from '#sdk/transport.js'
+import { backoff, pause } from '../clock.js'
+import { Ended, endsBroker, mayPass } from './endings.js'
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  /** Repetitions of an effect carry the same key. */
+  readonly idempotencyKey?: string
+}
+
+/** One attempt that got no answer counts as lost after this long (ms). */
+const attemptLimit = 30_000
+/** Longest wait between two attempts (ms). */
+const longestWait = 2000
+
+/**
+ * The daemon's API as this node may use it: its own routes, with its own token. A call is repeated until it is answered,
+ * so that a restart of any part of the daemon is only a delay.
+ */
+export class DaemonClient {
+  readonly #transport: Transport
+  readonly #root: string
+
+  constructor(settings: { baseUrl: string; token: string; nodeId: string; fetch?: typeof fetch }) {
+    const { baseUrl, token, nodeId, fetch } = settings
+    this.#transport = new Transport({ baseUrl, token, timeout: attemptLimit, maxRetries: 0, ...(fetch && { fetch }) })
+    this.#root = `/v1/nodes/${nodeId}/`
+  }
+
+  /**
+   * @throws Ended when the answer means that this process no longer hosts the node; the daemon's own error when repeating
+   * the call can't help; the signal's reason.
+   */
+  async post<T>(path: string, body: unknown, options: CallOptions = {}): Promise<T> {
+    return this.#answered(() => this.postOnce<T>(path, body, options), options.signal)
+  }
+
+  async get<T>(path: string, options: CallOptions = {}): Promise<T> {
+    const { signal } = options
+    return this.#answered(() => this.#transport.json<T>({ method: 'GET', path: this.#root + path, signal }), signal)
+  }
+
+  /** Without a second attempt. */
+  postOnce<T>(path: string, body: unknown, { signal, idempotencyKey }: CallOptions = {}): Promise<T> {
+    const headers = idempotencyKey === undefined ? undefined : { 'idempotency-key': idempotencyKey }
+    return this.#transport.json<T>({ method: 'POST', path: this.#root + path, body, signal, headers })
+  }
+
+  /** A stream of events, connected once; what breaks it is thrown while it is read. */
+  stream<T>(method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal): AsyncIterable<T> {
+    return new EventStream<T>({
+      transport: this.#transport,
+      request: () => ({ method, path: this.#root + path, body, signal, maxRetries: 0 }),
+      resumes: false,
+    })
+  }
+
+  async #answered<T>(attempt: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await attempt()
+      } catch (error) {
+        signal?.throwIfAborted()
+        if (endsBroker(error)) throw new Ended(error.code)
+        if (!mayPass(error)) throw error
+        await pause(Math.max(error.retryAfter ?? 0, backoff(failures, 40, longestWait)), signal)
+        signal?.throwIfAborted()
+      }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import type { JournalEntryInput, NodesBrokerJournalResponse } from '#sdk/generated/types.js'
+import type { DaemonClient } from './daemon.client.js'
+import { hasCode, JournalMoved } from './endings.js'
+
+export type Entry = JournalEntryInput
+export type Next = NodesBrokerJournalResponse['next']
+
+/** One append takes at most this many entries, and about this much text. */
+const entriesAtOnce = 200
+const lengthAtOnce = 3 * 1024 * 1024
+
+/** The node's journal, appended to in order; a repeated append changes nothing, so each is sent until it is answered. */
+export class JournalClient {
+  #queue: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    private readonly daemon: DaemonClient,
+    private next: number,
+  ) {}
+
+  /**
+   * Whether the node goes on after these entries.
+   *
+   * @throws JournalMoved when another process wrote meanwhile; Ended.
+   */
+  append(...entries: Entry[]): Promise<Next> {
+    const turn = this.#queue.then(async () => {
+      let next: Next = 'continue'
+      for (const batch of batchesOf(entries)) next = await this.#send(batch)
+      return next
+    })
+    this.#queue = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #send(entries: Entry[]): Promise<Next> {
+    try {
+      const answer = await this.daemon.post<NodesBrokerJournalResponse>('broker/journal', { from: this.next, entries })
+      this.next = answer.next_ord
+      return answer.next
+    } catch (error) {
+      if (hasCode(error, 'journal_conflict')) throw new JournalMoved()
+      if (hasCode(error, 'already_finalized')) return this.#withoutFinal(entries)
+      throw error
+    }
+  }
+
+  /** A final report went out by another way in the meantime: the turn ends without a second one. */
+  async #withoutFinal(entries: Entry[]): Promise<Next> {
+    const rest = entries.map((entry) => {
+      if (entry.type !== 'turn_ended') return entry
+      const { final: _, ...ended } = entry
+      return ended
+    })
+    const answer = await this.daemon.post<NodesBrokerJournalResponse>('broker/journal', { from: this.next, entries: rest })
+    this.next = answer.next_ord
+    return answer.next
+  }
+}
+
+const batchesOf = (entries: Entry[]): Entry[][] => {
+  const batches: Entry[][] = [[]]
+  let length = 0
+  for (const entry of entries) {
+    const size = entries.length === 1 ? 0 : JSON.stringify(entry).length
+    const last = batches.at(-1)!
+    if (last.length && (last.length >= entriesAtOnce || length + size > lengthAtOnce)) {
+      batches.push([entry])
+      length = size
+    } else {
+      last.push(entry)
+      length += size
+    }
+  }
+  return batches.filter((batch) => batch.length)
+}

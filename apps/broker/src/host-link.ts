@@ -1,0 +1,21 @@
+/** What the host says over the channel that this process was forked with. */
+export interface Serve {
+  readonly type: 'serve'
+  readonly node_id: string
+  readonly generation: number
+  readonly token: string
+  readonly base_url: string
+  readonly host_id: string
+  readonly started_at: string
+  readonly scratch_dir: string
+}
+
+export const isServe = (message: unknown): message is Serve =>
+  typeof message === 'object' && message !== null && 'type' in message && message.type === 'serve'
+
+/** Tells the host that this process is done with its node and may serve another. */
+export const sayReleased = (serve: Serve, spawned: boolean): void => {
+  const { node_id, generation } = serve
+  // A channel that broke ends this process by its own event.
+  process.send?.({ type: 'released', node_id, generation, spawned }, undefined, undefined, () => undefined)
+}

@@ -1,0 +1,63 @@
+import { ConnectionError, SvcError } from '#sdk/errors.js'
+import type { LlmAnswer, LlmItem, TurnCall } from '#sdk/generated/types.js'
+import { backoff, pause } from '../clock.js'
+import { Ended, endsBroker } from '../daemon/endings.js'
+import type { NodeSession } from '../node/node.session.js'
+import { TurnFailed, type Verdict, verdictOf } from './model.fault.js'
+
+export interface StepAnswer {
+  readonly answer: LlmAnswer
+  /** Whether it was bought before and only read back. */
+  readonly replayed: boolean
+}
+
+/** Attempts of one call at a provider that fails. */
+const attempts = 4
+
+/**
+ * The model's answer to one step of a turn. The same call asked again, by this process or by the next, reads the
+ * recorded answer, so a broken connection is no reason to give up.
+ *
+ * @throws TurnFailed with the fault to show; Ended; the signal's reason.
+ */
+export const askModel = async (session: NodeSession, call: TurnCall, signal: AbortSignal): Promise<StepAnswer> => {
+  for (let failures = 0, waits = 0; ; ) {
+    try {
+      return await readAnswer(session, call, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof SvcError)) throw error
+      if (endsBroker(error)) throw new Ended(error.code)
+      const verdict: Verdict = verdictOf(error)
+      if (verdict.do === 'fail') throw new TurnFailed(verdict.fault)
+      if (verdict.do === 'again') failures += 1
+      else waits += 1
+      if (failures >= attempts) throw new TurnFailed(verdict.fault)
+      await pause(Math.max(verdict.delay ?? 0, verdict.do === 'wait' ? backoff(waits, 25, 2000) : backoff(failures, 250, 8000)), signal)
+      signal.throwIfAborted()
+    }
+  }
+}
+
+const readAnswer = async (session: NodeSession, call: TurnCall, signal: AbortSignal): Promise<StepAnswer> => {
+  const { daemon, deltas } = session
+  deltas.begin()
+  let found: StepAnswer | undefined
+  // Read to its end, so that the connection can carry the next request.
+  for await (const item of daemon.stream<LlmItem>('POST', 'broker/model-calls', call, signal)) {
+    switch (item.type) {
+      case 'text':
+      case 'reasoning':
+        deltas.push(item.type, item.text)
+        break
+      case 'tool_input':
+        deltas.push('tool_input', item.text, item.call_id)
+        break
+      case 'answer':
+        found = item
+        break
+    }
+  }
+  if (found) return found
+  throw new ConnectionError('the stream of the answer ended before the answer')
+}

@@ -1,0 +1,48 @@
+import { isMainThread } from 'node:worker_threads'
+import { version } from '#sdk/generated/version.js'
+import { Ended, hasCode } from './daemon/endings.js'
+import { isServe, type Serve, sayReleased } from './host-link.js'
+import { serveNode } from './node/node.service.js'
+import { ToolProcesses } from './process/tool-process.js'
+import { answerSearch } from './tools/search.worker.js'
+
+/** One node after another, each for as long as the daemon wants it hosted. */
+const serveAll = (): void => {
+  const mark = process.env.SVC_BROKER_MARK
+  if (!process.send || !mark) {
+    process.stderr.write('This program is started by the host of an svc daemon, not by hand.\n')
+    process.exit(2)
+  }
+  let tools = new ToolProcesses(mark)
+  const leave = (code: number): never => {
+    tools.killAll()
+    process.exit(code)
+  }
+  const serve = async (message: Serve): Promise<void> => {
+    tools = new ToolProcesses(mark)
+    try {
+      await serveNode(message, tools, version)
+    } catch (error) {
+      if (error instanceof Ended) return leave(0)
+      // The node was ended between its launch and now: nothing to do for it, and nothing was done.
+      if (!hasCode(error, 'illegal_transition')) throw error
+    }
+    await tools.endAll()
+    sayReleased(message, tools.spawned)
+  }
+  const fail = (error: unknown): never => {
+    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+    return leave(1)
+  }
+  process.on('message', (message) => {
+    if (isServe(message)) serve(message).catch(fail)
+  })
+  // The host is gone: nobody would confirm that this process is, so it goes, with all that it started.
+  process.on('disconnect', () => leave(0))
+  process.on('SIGTERM', () => leave(0))
+  process.on('uncaughtException', fail)
+  process.on('unhandledRejection', fail)
+}
+
+if (isMainThread) serveAll()
+else answerSearch()

@@ -1,0 +1,21 @@
+import type { ContentPart, MailEntry } from '#sdk/generated/types.js'
+
+/** What the broker notes on parts of its own; never sent to a provider. */
+export interface PartNote {
+  readonly svc: { readonly mail?: string; readonly nudge?: string }
+}
+
+export const noteOf = (part: ContentPart): PartNote['svc'] | undefined =>
+  part.type === 'text' ? (part.provider_metadata as Partial<PartNote> | undefined)?.svc : undefined
+
+const senderOf = ({ source, kind }: MailEntry): string => {
+  const name = source.name ? `${source.name} (${source.id ?? source.kind})` : (source.id ?? source.kind)
+  return kind === 'report' ? `Report of ${name}` : kind === 'notice' ? `Notice of ${name}` : `Message from ${name}`
+}
+
+/** A piece of mail as the model reads it: a prompt as it is, anything else with its sender. */
+export const mailPart = (mail: MailEntry): ContentPart => ({
+  type: 'text',
+  text: mail.kind === 'prompt' ? mail.body : `[${senderOf(mail)}, ${mail.tier}]\n${mail.body}`,
+  provider_metadata: { svc: { mail: mail.id } } satisfies PartNote,
+})

@@ -1,0 +1,65 @@
+import type { JournalEntry, MailEntry, NodesMailClaimResponse } from '#sdk/generated/types.js'
+import type { DaemonClient } from '../daemon/daemon.client.js'
+import { noteOf } from './mail.text.js'
+
+const claimAtOnce = 100
+
+/** Ids of mail that the journal shows as accepted. */
+export const acceptedMail = (journal: readonly JournalEntry[]): string[] =>
+  journal.flatMap((entry) => {
+    if (entry.type === 'turn_started') return entry.mail
+    if (entry.type !== 'message') return []
+    return entry.content.flatMap((part) => noteOf(part)?.mail ?? [])
+  })
+
+/** The node's mail: each piece is handed to the engine once, however often it is delivered. */
+export class Mailbox {
+  readonly #accepted: Set<string>
+  #first: MailEntry[]
+
+  constructor(
+    private readonly daemon: DaemonClient,
+    first: readonly MailEntry[],
+    journal: readonly JournalEntry[],
+  ) {
+    this.#accepted = new Set(acceptedMail(journal))
+    this.#first = [...first]
+  }
+
+  /** All that waits; a piece that a dead process took in, but couldn't acknowledge, is acknowledged now. */
+  async take(signal?: AbortSignal): Promise<MailEntry[]> {
+    const first = this.#first.splice(0)
+    return this.#fresh(first.length ? first : await this.#claim(false, signal), signal)
+  }
+
+  /** Only what steers a running turn. */
+  async takeSteering(signal?: AbortSignal): Promise<MailEntry[]> {
+    return this.#fresh(await this.#claim(true, signal), signal)
+  }
+
+  /** The engine could not take it any more: it waits for the next turn. */
+  putBack(mail: readonly MailEntry[]): void {
+    for (const { id } of mail) this.#accepted.delete(id)
+    this.#first.push(...mail)
+  }
+
+  /** The engine has accepted it, and the journal says so already: an acknowledgement that is lost is made good later. */
+  async acknowledge(mail: readonly MailEntry[]): Promise<void> {
+    if (mail.length) await this.daemon.post('mail/acknowledge', { ids: mail.map(({ id }) => id) })
+  }
+
+  async #claim(steering: boolean, signal?: AbortSignal): Promise<MailEntry[]> {
+    const options = signal ? { signal } : {}
+    const { mail } = await this.daemon.post<NodesMailClaimResponse>('mail/claim', { limit: claimAtOnce, steering }, options)
+    return mail
+  }
+
+  async #fresh(mail: readonly MailEntry[], signal?: AbortSignal): Promise<MailEntry[]> {
+    const known = mail.filter(({ id }) => this.#accepted.has(id))
+    if (known.length) await this.acknowledge(known)
+    signal?.throwIfAborted()
+    const fresh = mail.filter(({ id }) => !this.#accepted.has(id))
+    for (const { id } of fresh) this.#accepted.add(id)
+    return fresh
+  }
+}

@@ -1,0 +1,44 @@
+import { JournalMoved } from '../daemon/endings.js'
+import { ExecEngine } from '../exec/exec.engine.js'
+import type { Serve } from '../host-link.js'
+import { LoopEngine } from '../loop/loop.engine.js'
+import type { ToolProcesses } from '../process/tool-process.js'
+import type { NodeEngine } from './node.engine.js'
+import { NodeSession } from './node.session.js'
+import { nextTurnOf, openTurnOf } from './turn.state.js'
+
+/**
+ * Hosts one node until the daemon says that it needs no process any more.
+ *
+ * @throws Ended when this process must leave the node at once; its tools are the caller's to end.
+ */
+export const serveNode = async (serve: Serve, processes: ToolProcesses, version: string): Promise<void> => {
+  for (;;) {
+    const session = await NodeSession.bind(serve, processes, version)
+    try {
+      return await work(session)
+    } catch (error) {
+      if (session.ended.aborted) throw session.ended.reason
+      if (!(error instanceof JournalMoved)) throw error
+      // The journal is the truth: read it again and go on from there.
+      await processes.endAll()
+    } finally {
+      session.close()
+    }
+  }
+}
+
+const work = async (session: NodeSession): Promise<void> => {
+  const engine: NodeEngine = session.assignment.engine === 'exec' ? new ExecEngine(session) : new LoopEngine(session)
+  const open = openTurnOf(session.history)
+  if (open) {
+    session.beginTurn()
+    if ((await engine.resume(open)) === 'stop') return
+  }
+  for (;;) {
+    session.beginTurn()
+    const mail = await session.mailbox.take(session.ended)
+    if (!mail.length) await session.mailAnnounced()
+    else if ((await engine.run(nextTurnOf(session.history), mail)) === 'stop') return
+  }
+}

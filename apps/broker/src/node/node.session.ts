@@ -1,0 +1,109 @@
+import type { Assignment, JournalEntry, NodesBrokerDeltasResponse } from '#sdk/generated/types.js'
+import { DaemonClient } from '../daemon/daemon.client.js'
+import { DeltaFeed } from '../daemon/delta.feed.js'
+import { Ended } from '../daemon/endings.js'
+import { type Entry, JournalClient, type Next } from '../daemon/journal.client.js'
+import { SignalFeed } from '../daemon/signal.feed.js'
+import type { Serve } from '../host-link.js'
+import type { ToolProcesses } from '../process/tool-process.js'
+import { Mailbox } from './mailbox.js'
+
+/** Why a running turn is aborted, other than by the end of this broker. */
+export class Interrupted extends Error {}
+
+/** One binding of this process to its node: all that an engine works with. */
+export class NodeSession {
+  readonly journal: JournalClient
+  readonly mailbox: Mailbox
+  readonly deltas: DeltaFeed
+  /** Entries so far, oldest first: what was recorded before, then what this process appended. */
+  readonly history: JournalEntry[]
+  /** Whether mail waits that steers the running turn. */
+  steering = false
+  readonly #ended = new AbortController()
+  #turn = new AbortController()
+  #mailWaits = Promise.withResolvers<void>()
+  readonly #signals: SignalFeed
+
+  private constructor(
+    readonly serve: Serve,
+    readonly assignment: Assignment,
+    readonly daemon: DaemonClient,
+    readonly processes: ToolProcesses,
+  ) {
+    this.history = assignment.journal.map(({ entry }) => entry)
+    this.journal = new JournalClient(daemon, assignment.next_ord)
+    this.mailbox = new Mailbox(daemon, assignment.mail, this.history)
+    this.deltas = new DeltaFeed(serve.generation, (deltas) => daemon.postOnce<NodesBrokerDeltasResponse>('broker/deltas', { deltas }))
+    this.#signals = new SignalFeed(daemon, {
+      onMail: (mail) => this.#onMail(mail),
+      onInterrupt: () => this.#turn.abort(new Interrupted('interrupted')),
+      onStop: (reason) => this.end(new Ended(reason)),
+    })
+  }
+
+  /** @throws Ended, when this process is not to host the node. */
+  static async bind(serve: Serve, processes: ToolProcesses, version: string): Promise<NodeSession> {
+    const daemon = new DaemonClient({ baseUrl: serve.base_url, token: serve.token, nodeId: serve.node_id })
+    const { host_id, started_at } = serve
+    const assignment = await daemon.post<Assignment>('broker/bind', { host_id, pid: process.pid, started_at, version })
+    return new NodeSession(serve, assignment, daemon, processes)
+  }
+
+  /** Fires, with the reason, when this broker must leave its node. */
+  get ended(): AbortSignal {
+    return this.#ended.signal
+  }
+
+  /** Fires when the running turn is to be aborted: by an interrupt, by critical mail, or by the end of the broker. */
+  get turnSignal(): AbortSignal {
+    return this.#turn.signal
+  }
+
+  /** A turn begins: what aborted the one before doesn't concern it. */
+  beginTurn(): void {
+    this.#turn = new AbortController()
+    this.steering = false
+    if (this.#ended.signal.aborted) this.#turn.abort(this.#ended.signal.reason)
+  }
+
+  async append(...entries: Entry[]): Promise<Next> {
+    this.ended.throwIfAborted()
+    const next = await this.journal.append(...entries)
+    this.history.push(...(entries as JournalEntry[]))
+    return next
+  }
+
+  /** Resolves when mail was announced since the last call; rejects when the broker is to end. */
+  async mailAnnounced(): Promise<void> {
+    this.#signals.open()
+    const stopped = Promise.withResolvers<never>()
+    const stop = (): void => stopped.reject(this.ended.reason)
+    if (this.ended.aborted) stop()
+    this.ended.addEventListener('abort', stop, { once: true })
+    try {
+      await Promise.race([this.#mailWaits.promise, stopped.promise])
+    } finally {
+      this.ended.removeEventListener('abort', stop)
+    }
+    this.#mailWaits = Promise.withResolvers<void>()
+  }
+
+  /** Ends the turn and everything that waits. */
+  end(reason: Error): void {
+    this.#ended.abort(reason)
+    this.#turn.abort(reason)
+  }
+
+  /** Lets go of the daemon's streams. */
+  close(): void {
+    this.#signals.close()
+    this.deltas.close()
+  }
+
+  #onMail({ urgent, critical }: { urgent: boolean; critical: boolean }): void {
+    if (urgent || critical) this.steering = true
+    this.#mailWaits.resolve()
+    if (critical && this.assignment.engine === 'loop') this.#turn.abort(new Interrupted('a critical message came'))
+  }
+}

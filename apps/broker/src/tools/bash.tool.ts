@@ -1,0 +1,73 @@
+import { join } from 'node:path'
+import { after } from '../clock.js'
+import type { NodeSession } from '../node/node.session.js'
+import { toolEnvironment } from '../process/tool-environment.js'
+import { OutputCapture } from './output.capture.js'
+import { type Tool, ToolError, type ToolResult, schemaOf } from './tool.js'
+import { textOf, wholeOf } from './tool.input.js'
+
+const defaultTimeout = 120
+const longestTimeout = 600
+/** What the model is shown; the whole, up to 32 MiB, goes into a file that read can open. */
+const limits = { head: 8000, tail: 22_000, fileLimit: 32 * 1024 * 1024 }
+
+/** What a model's shell command did. A non-zero exit code is a value, not an error. */
+export const bashTool = ({ assignment, serve, processes }: NodeSession): Tool => ({
+  name: 'bash',
+  description: `Runs a command with bash in the working directory and answers its output (standard output and standard error together) and its exit code. Each call is a new shell. It is ended with all it started after \`timeout\` seconds (${defaultTimeout} unless given, at most ${longestTimeout}). Long output is shown by its beginning and end; the whole is kept in a file.`,
+  inputSchema: schemaOf(
+    {
+      command: { type: 'string', description: 'What bash is to run' },
+      timeout: { type: 'integer', minimum: 1, maximum: longestTimeout, description: 'Seconds' },
+    },
+    ['command'],
+  ),
+  acts: true,
+  async run(input, { callId, signal, tell }): Promise<ToolResult> {
+    const command = textOf(input, 'command')
+    if (!command.trim()) throw new ToolError('"command" is empty.')
+    if (command.includes('\0')) throw new ToolError('"command" holds a zero byte.')
+    const timeout = wholeOf(input, 'timeout', { min: 1, max: longestTimeout, whenAbsent: defaultTimeout })
+    const capture = new OutputCapture({ ...limits, file: join(serve.scratch_dir, `${callId.replace(/[^\w-]/g, '_').slice(0, 80)}.log`) })
+    const decoder = new TextDecoder()
+    const hear = (chunk: Buffer): void => {
+      capture.add(chunk)
+      tell(decoder.decode(chunk, { stream: true }))
+    }
+    const shell = processes.start({
+      argv: ['bash', '-c', command], cwd: assignment.cwd, env: toolEnvironment(serve), input: false, onStdout: hear, onStderr: hear,
+    })
+    let cut: 'timeout' | 'abort' | undefined
+    const kill = (why: 'timeout' | 'abort'): void => {
+      cut ??= why
+      void shell.kill()
+    }
+    const abort = (): void => kill('abort')
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    const callOff = after(timeout * 1000, () => kill('timeout'))
+    const end = await shell.ended
+    callOff()
+    signal.removeEventListener('abort', abort)
+    capture.close()
+    if (end.refusal) throw new ToolError(`bash could not be started in ${assignment.cwd}: ${end.refusal.message}`)
+    const output = capture.text(({ omitted, file }) => `[… ${omitted} bytes left out here${file ? `; the whole output is in ${file}: read it with offset and limit` : ''} …]`)
+    return { ...resultOf(output, end, cut, timeout), exitCode: end.code }
+  },
+})
+
+const resultOf = (
+  output: string,
+  { code, signal }: { code: number | null; signal: string | null },
+  cut: 'timeout' | 'abort' | undefined,
+  timeout: number,
+): ToolResult => {
+  const text = output.trimEnd()
+  const said = text ? `${text}\n` : ''
+  if (cut === 'abort') return { status: 'canceled', output: `${said}[interrupted: the command was ended]` }
+  if (cut === 'timeout') {
+    return { status: 'failed', output: `${said}[ended after ${timeout} s, with all it started: give a longer timeout, or run it in the background with its output in a file]` }
+  }
+  if (signal) return { output: `${said}[ended by ${signal}]` }
+  return { output: code === 0 ? text || '[no output; exit code 0]' : `${said}[exit code ${code}]` }
+}

@@ -1,0 +1,48 @@
+import { createInterface } from 'node:readline'
+import type { ConfinedFiles } from './confined.path.js'
+import { type Tool, ToolError, schemaOf } from './tool.js'
+import { textOf, wholeOf } from './tool.input.js'
+
+const linesAtOnce = 2000
+const charactersAtOnce = 50_000
+const longestLine = 2000
+
+const numbered = (number: number, line: string): string =>
+  `${String(number).padStart(6)}\t${line.length > longestLine ? `${line.slice(0, longestLine)} [… ${line.length - longestLine} characters of this line left out …]` : line}\n`
+
+export const readTool = (files: ConfinedFiles): Tool => ({
+  name: 'read',
+  description: `Reads a text file. Lines come numbered from 1, number and tab first, which are not part of the file. At most ${linesAtOnce} lines and ${charactersAtOnce} characters at once: go on with \`offset\`.`,
+  inputSchema: schemaOf(
+    {
+      path: { type: 'string', description: 'Absolute, or relative to the working directory' },
+      offset: { type: 'integer', minimum: 1, description: 'Number of the first line to read; 1 unless given' },
+      limit: { type: 'integer', minimum: 1, maximum: linesAtOnce, description: `Lines to read; ${linesAtOnce} unless given` },
+    },
+    ['path'],
+  ),
+  acts: true,
+  async run(input, { signal }) {
+    const path = textOf(input, 'path')
+    const offset = wholeOf(input, 'offset', { min: 1, max: Number.MAX_SAFE_INTEGER, whenAbsent: 1 })
+    const limit = wholeOf(input, 'limit', { min: 1, max: linesAtOnce, whenAbsent: linesAtOnce })
+    await using file = await files.openToRead(path)
+    const { size } = await file.stat()
+    if (size === 0) return { output: `${path} is empty.` }
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(8192), 0, 8192, 0)
+    if (buffer.subarray(0, bytesRead).includes(0)) throw new ToolError(`${path} is a binary file (${size} bytes): use bash to look into it.`)
+    const lines = createInterface({ input: file.createReadStream({ start: 0, autoClose: false, signal }), crlfDelay: Infinity })
+    let number = 0
+    let output = ''
+    for await (const line of lines) {
+      number += 1
+      if (number < offset) continue
+      if (number >= offset + limit || (output && output.length + line.length > charactersAtOnce)) {
+        return { output: `${output}[… more lines follow: go on with offset ${number} …]` }
+      }
+      output += numbered(number, line)
+    }
+    if (number < offset) throw new ToolError(`${path} has ${number} lines; offset ${offset} is beyond its end.`)
+    return { output: output.trimEnd() }
+  },
+})

@@ -1,0 +1,28 @@
+import { parentPort, Worker, workerData } from 'node:worker_threads'
+import { after } from '../clock.js'
+import { matchesAtMost, type SearchAnswer, type SearchQuery } from './search.query.js'
+import { walk } from './search.walk.js'
+import { ToolError } from './tool.js'
+
+/** An expression may take for ever on some text: its thread is ended then (ms). */
+const timeLimit = 20_000
+
+/** What the bundled program does when it is started as a thread. */
+export const answerSearch = (): void => parentPort?.postMessage(walk(workerData as SearchQuery))
+
+/** Searches in a thread of its own, so that nothing else waits and it can be given up. */
+export const searchInThread = (query: SearchQuery, signal: AbortSignal, program = new URL(import.meta.url)): Promise<SearchAnswer> =>
+  new Promise((resolve, reject) => {
+    const worker = new Worker(program, { workerData: query, env: {}, resourceLimits: { maxOldGenerationSizeMb: 128 } })
+    const finish = (settle: () => void): void => {
+      callOff()
+      signal.removeEventListener('abort', give)
+      worker.terminate().then(settle, reject)
+    }
+    const give = (): void => finish(() => reject(signal.reason))
+    const late = (): void => finish(() => reject(new ToolError(`The search took more than ${timeLimit / 1000} s: narrow it down by path or glob, or use a simpler pattern.`)))
+    const callOff = after(timeLimit, late)
+    signal.addEventListener('abort', give, { once: true })
+    worker.once('message', (answer: SearchAnswer) => finish(() => resolve({ ...answer, lines: answer.lines.slice(0, matchesAtMost) })))
+    worker.once('error', (error) => finish(() => reject(new ToolError(`The search failed: ${error.message}`))))
+  })

@@ -1,0 +1,100 @@
+import { SvcError } from '#sdk/errors.js'
+import type { JournalEntry, ToolDefinition } from '#sdk/generated/types.js'
+import { monotonic } from '../clock.js'
+import { Ended } from '../daemon/endings.js'
+import type { NodeSession } from '../node/node.session.js'
+import { bashTool } from './bash.tool.js'
+import { ConfinedFiles } from './confined.path.js'
+import { editTool } from './edit.tool.js'
+import { listTool } from './list.tool.js'
+import { readTool } from './read.tool.js'
+import { reportTool, submitResultTool } from './report.tool.js'
+import { searchTool } from './search.tool.js'
+import { type Tool, ToolError, type ToolResult } from './tool.js'
+import { refuseUnknown } from './tool.input.js'
+import { writeTool } from './write.tool.js'
+
+type Started = Extract<JournalEntry, { type: 'tool_started' }>
+type ToolEnded = Extract<JournalEntry, { type: 'tool_ended' }>
+
+export interface FinishedCall {
+  readonly entry: ToolEnded
+  readonly ends?: boolean
+  readonly final?: string | undefined
+}
+
+const mayActWith = (scopes: readonly string[]): boolean => scopes.includes('*') || scopes.includes('svc:act')
+
+/** The tools that a node's scopes and its work give it. */
+export const toolBoxOf = (session: NodeSession): ToolBox => {
+  const { cwd, result_schema, scopes } = session.assignment
+  const files = new ConfinedFiles(cwd, session.serve.scratch_dir)
+  const all = [
+    bashTool(session),
+    readTool(files),
+    writeTool(files),
+    editTool(files),
+    listTool(files),
+    searchTool(files, session.processes),
+    reportTool(session),
+    ...(result_schema ? [submitResultTool(session, result_schema)] : []),
+  ]
+  return new ToolBox(all, mayActWith(scopes), (callId, text) => session.deltas.push('tool_output', text, callId))
+}
+
+export class ToolBox {
+  readonly definitions: ToolDefinition[]
+  readonly #tools: ReadonlyMap<string, Tool>
+
+  constructor(
+    tools: readonly Tool[],
+    readonly mayAct: boolean,
+    private readonly tell: (callId: string, text: string) => void,
+  ) {
+    const allowed = tools.filter((tool) => mayAct || !tool.acts)
+    this.#tools = new Map(allowed.map((tool) => [tool.name, tool]))
+    this.definitions = allowed.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema }))
+  }
+
+  isRepeatable(name: string): boolean {
+    return this.#tools.get(name)?.repeatable === true
+  }
+
+  /**
+   * Carries a call out; whatever goes wrong with it is told to the model in its entry.
+   *
+   * @param invalid why its input could not be read
+   * @throws Ended when the daemon ends this broker meanwhile.
+   */
+  async run(call: Started, signal: AbortSignal, invalid?: string): Promise<FinishedCall> {
+    const { turn, step, call_id, name } = call
+    const began = monotonic()
+    const { status = 'completed', output, exitCode, ends, final } = await this.#attempt(call, signal, invalid)
+    const entry: ToolEnded = {
+      type: 'tool_ended', turn, step, call_id, name, status, output, duration_ms: Math.round(monotonic() - began),
+      ...(exitCode !== undefined && { exit_code: exitCode }),
+    }
+    return { entry, ...(ends && { ends }), ...(final !== undefined && { final }) }
+  }
+
+  async #attempt({ call_id, name, input }: Started, signal: AbortSignal, invalid?: string): Promise<ToolResult> {
+    const tool = this.#tools.get(name)
+    if (!tool) return failed(`There is no tool "${name}". There are: ${[...this.#tools.keys()].join(', ')}.`)
+    if (invalid !== undefined) return failed(`The input could not be read: ${invalid}. Send a JSON object that fits the tool's schema.`)
+    if (typeof input !== 'object' || input === null || Array.isArray(input)) return failed('The input must be a JSON object.')
+    if (signal.aborted) return canceled
+    try {
+      refuseUnknown(input as Record<string, unknown>, Object.keys(tool.inputSchema.properties as object))
+      return await tool.run(input as Record<string, unknown>, { callId: call_id, signal, tell: (text) => this.tell(call_id, text) })
+    } catch (error) {
+      if (error instanceof Ended) throw error
+      if (error instanceof ToolError) return failed(error.message)
+      if (signal.aborted) return canceled
+      if (error instanceof SvcError) return failed(`${error.code}: ${error.message}${error.remedy ? ` ${error.remedy}` : ''}`)
+      return failed(`The tool failed: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+}
+
+const failed = (output: string): ToolResult => ({ status: 'failed', output })
+const canceled: ToolResult = { status: 'canceled', output: '[interrupted: the call was not finished]' }

@@ -1,0 +1,36 @@
+/** A call's failure that the model can do something about; its text says what. */
+export class ToolError extends Error {}
+
+export interface ToolRun {
+  readonly callId: string
+  /** Fires when the call is to be given up. */
+  readonly signal: AbortSignal
+  /** Shows output while the call runs. */
+  tell(text: string): void
+}
+
+export interface ToolResult {
+  readonly output: string
+  /** `completed` unless named. */
+  readonly status?: 'completed' | 'failed' | 'canceled'
+  readonly exitCode?: number | null
+  /** The node's work ends with this call. */
+  readonly ends?: boolean
+  /** The final report that it ends with. */
+  readonly final?: string
+}
+
+export interface Tool {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: Record<string, unknown>
+  /** Whether it reaches the machine: then the node needs `svc:act`. */
+  readonly acts: boolean
+  /** Whether carrying the same call out again has no second effect. */
+  readonly repeatable?: boolean
+  run(input: Record<string, unknown>, call: ToolRun): Promise<ToolResult>
+}
+
+export const schemaOf = (properties: Record<string, unknown>, required: string[]): Record<string, unknown> => ({
+  type: 'object', properties, required, additionalProperties: false,
+})
