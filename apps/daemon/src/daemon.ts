@@ -42,12 +42,12 @@ export class Daemon {
   async start(): Promise<void> {
     const { stages, data, settings, services } = this.options
     // Loading code and starting servers overlap: one waits for the processor, the other for disks and sockets.
-    const [loaded, servers] = await settled([
-      stages.run('load', () => settled(services.map(load))),
+    const [servers, loaded] = await settled([
       stages.run('servers', async () => {
         this.servers = await this.startServers()
         return this.servers
       }),
+      stages.run('load', () => settled(services.map(load))),
     ])
     await stages.run('migrate', () => applyMigrations(servers.databaseUrl, join(projectRoot, 'prisma/migrations')))
     const keys = ensureKeys(data)
