@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { type Canvas, createNode, openCanvas, ownerContext, silent } from '#common/testing/canvas-database.js'
 import { waitFor } from '#common/testing/wait-for.js'
-import { type Canvas, createNode, openCanvas, ownerContext, silent } from './database.fixture.js'
 import { Database } from './database.js'
 import { violatedKey } from './sql-errors.js'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type Canvas, createNode, openCanvas, ownerContext } from './database.fixture.js'
+import { type Canvas, createNode, openCanvas, ownerContext } from '#common/testing/canvas-database.js'
 
 let canvas: Canvas
 beforeAll(async () => {

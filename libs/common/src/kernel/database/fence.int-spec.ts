@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type Canvas, createNode, insertNode, openCanvas, ownerContext, takeLease } from './database.fixture.js'
+import {
+  type Canvas,
+  createNode,
+  insertNode,
+  openCanvas,
+  ownerContext,
+  takeLease,
+} from '#common/testing/canvas-database.js'
 
 describe('the fence around the canvas', () => {
   let canvas: Canvas

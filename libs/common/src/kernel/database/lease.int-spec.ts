@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { silent } from '#common/testing/canvas-database.js'
 import { type TestDatabase, testDatabase } from '#common/testing/database.js'
 import { waitFor } from '#common/testing/wait-for.js'
-import { silent } from './database.fixture.js'
 import { Lease } from './lease.js'
 
 let store: TestDatabase
@@ -54,12 +54,12 @@ describe('the lease of the canvas', () => {
     const { lease } = candidate('a', { ttl: 1 })
     await lease.acquire()
     await lease.forget()
-    const held = store.query(
-      'WITH held AS MATERIALIZED (SELECT 1 FROM canvas.leases FOR UPDATE) SELECT pg_sleep(0.5) FROM held',
+    const occupied = store.query(
+      'WITH row AS MATERIALIZED (SELECT 1 FROM canvas.leases FOR UPDATE) SELECT pg_sleep(0.5) FROM row',
     )
     const asking = Array.from({ length: 10 }, (_, at) => candidate(`b${at}`, { ttl: 60_000 }).lease)
     const epochs = await Promise.all(asking.map((each) => each.acquire(AbortSignal.timeout(1000))))
-    await held
+    await occupied
     expect(epochs.filter((epoch) => epoch !== undefined)).toHaveLength(1)
   })
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { type Canvas, openCanvas, ownerContext, silent } from '#common/testing/canvas-database.js'
 import { waitFor } from '#common/testing/wait-for.js'
-import { type Canvas, openCanvas, ownerContext, silent } from './database.fixture.js'
 import { Inbox } from './inbox.js'
 import type { DueMessage } from './outbox.js'
 import { type Deliver, OutboxRelay } from './outbox-relay.js'

@@ -15,6 +15,7 @@ const types: Record<string, string> = {
   Bytes: 'bytea',
 }
 const nativeTypes: Record<string, string> = {
+  '@db.Date': 'date',
   '@db.Json': 'json',
   '@db.Timestamptz(3)': 'timestamp(3) with time zone',
   '@db.Decimal(20, 10)': 'numeric(20,10)',

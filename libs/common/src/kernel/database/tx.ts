@@ -4,7 +4,10 @@ import type { Prisma } from './generated/client.js'
 /** What Prisma's client offers inside a transaction. */
 export type PrismaTx = Prisma.TransactionClient
 
-/** Where rows are read, inside a transaction or outside. Statements are prepared once a connection: keep their text constant. */
+/**
+ * Where rows are read, inside a transaction or outside. Each text is prepared once a connection and planned once, whatever
+ * its values: keep texts constant, and write one text for each set of filters rather than `$1 IS NULL OR …`.
+ */
 export interface Reader {
   /** Rows of one statement; one round trip. */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>

@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  type Canvas,
+  createNode,
+  insertNode,
+  openCanvas,
+  ownerContext,
+  silent,
+} from '#common/testing/canvas-database.js'
+import { systemClock } from '../clock.js'
 import { SvcError } from '../errors.js'
-import { type Canvas, createNode, insertNode, openCanvas, ownerContext } from './database.fixture.js'
 import { compareAndSet, lockRows, setLocked } from './rows.js'
+import { Writer } from './writer.js'
 
 let canvas: Canvas
 beforeAll(async () => {
@@ -199,6 +208,19 @@ describe('once', () => {
     await expect(create('k5')).rejects.toMatchObject({ code: 'idempotency_in_progress' })
     await first
     expect(await create('k5')).toEqual({ value: { id: 'first' }, replayed: true })
+  })
+
+  it('keeps an answer for 24 h and then takes the key afresh', async () => {
+    const { database } = canvas
+    const first = await create('k7')
+    const clock = { ...systemClock, now: () => systemClock.now() + 24 * 3600_000 + 1 }
+    const tomorrow = new Writer({ database, schema: 'canvas', log: silent, clock })
+    const again = await tomorrow.once(ownerContext({ idempotencyKey: 'k7' }), request, async ({ tx }) => ({
+      id: insertNode(tx),
+    }))
+    expect([again.replayed, again.value.id === first.value.id]).toEqual([false, false])
+    expect(await tomorrow.forgetExpiredKeys(ownerContext())).toBeGreaterThan(0)
+    expect(await database.query('SELECT key FROM canvas.idempotency')).toEqual([{ key: 'k7' }])
   })
 
   it('leaves the key free after work that failed', async () => {

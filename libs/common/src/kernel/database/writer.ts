@@ -74,6 +74,11 @@ export class Writer {
     return written
   }
 
+  /** Deletes kept answers older than 24 h; answers how many. */
+  forgetExpiredKeys(ctx: Context): Promise<number> {
+    return this.transact(ctx, ({ tx }) => this.#keys.prune(tx))
+  }
+
   async #persist<T>(ctx: Context, keyed: Keyed | undefined, work: Work<T>): Promise<Written<T>> {
     for (let attempt = 0; ; attempt += 1) {
       this.#refuseLate(ctx)

@@ -1,13 +1,13 @@
 import { pino } from 'pino'
-import { type TestDatabase, testDatabase } from '#common/testing/database.js'
-import { type Context, systemContext } from '../context.js'
-import { newId } from '../ids.js'
-import { Database } from './database.js'
-import { EventLog, type LoggedEvent } from './events.js'
-import { Lease } from './lease.js'
-import { Outbox } from './outbox.js'
-import type { Tx } from './tx.js'
-import { Writer } from './writer.js'
+import { type Context, systemContext } from '../kernel/context.js'
+import { Database } from '../kernel/database/database.js'
+import { EventLog, type LoggedEvent } from '../kernel/database/events.js'
+import { Lease } from '../kernel/database/lease.js'
+import { Outbox } from '../kernel/database/outbox.js'
+import type { Tx } from '../kernel/database/tx.js'
+import { Writer } from '../kernel/database/writer.js'
+import { newId } from '../kernel/ids.js'
+import { type TestDatabase, testDatabase } from './database.js'
 
 export const silent = pino({ level: 'silent' })
 
