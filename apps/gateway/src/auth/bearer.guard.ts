@@ -1,0 +1,36 @@
+import { type ExecutionContext, Injectable } from '@nestjs/common'
+import { AuthGuard } from '@nestjs/passport'
+import type { FastifyRequest } from 'fastify'
+import { gatesOf } from '#common/contract/define.js'
+import type { Actor } from '#common/kernel/context.js'
+import { SvcError } from '#common/kernel/errors.js'
+import { operationOf, stateOf } from '../http/request.state.js'
+
+/** Authenticates every operation but the open ones. */
+@Injectable()
+export class BearerGuard extends AuthGuard('bearer') {
+  override canActivate(context: ExecutionContext): Promise<boolean> | boolean {
+    if (gatesOf(operationOf(context.getHandler())).includes('open')) return true
+    return super.canActivate(context) as Promise<boolean>
+  }
+
+  /** The strategy is shown the Authorization header alone: a token in an address or a body is never taken. */
+  override getRequest(context: ExecutionContext): { headers: { authorization?: string } } {
+    const { authorization } = context.switchToHttp().getRequest<FastifyRequest>().headers
+    return { headers: authorization === undefined ? {} : { authorization } }
+  }
+
+  /** @throws SvcError of the verifier; `token_missing`; `token_invalid` for a header that is no bearer token's. */
+  override handleRequest<T>(
+    error: unknown,
+    actor: T | false,
+    _info: unknown,
+    context: ExecutionContext,
+    status?: unknown,
+  ): T {
+    if (error) throw error
+    if (!actor) throw new SvcError(status === 400 ? 'token_invalid' : 'token_missing')
+    stateOf(context.switchToHttp().getRequest<FastifyRequest>()).actor = actor as unknown as Actor
+    return actor
+  }
+}

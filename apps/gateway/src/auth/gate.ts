@@ -1,0 +1,56 @@
+import type { Gate } from '#common/contract/define.js'
+import type { Actor } from '#common/kernel/context.js'
+import { SvcError } from '#common/kernel/errors.js'
+import { covers } from '#common/kernel/scopes.js'
+
+/** The generation of a node that may speak for it now; `fresh` asks the writer again. */
+export type CurrentGeneration = (nodeId: string, fresh: boolean) => Promise<number>
+
+const speaksFor = (actor: Actor, nodeId: string | undefined): boolean =>
+  actor.kind === 'node' && nodeId !== undefined && actor.nodeId === nodeId
+
+/** A cache may be behind a launch by a moment: before a refusal the writer is asked. */
+const isCurrent = async (actor: Actor, current: CurrentGeneration): Promise<boolean> => {
+  const nodeId = actor.nodeId as string
+  return (await current(nodeId, false)) === actor.generation || (await current(nodeId, true)) === actor.generation
+}
+
+const opens = (gate: Gate, actor: Actor, nodeId: string | undefined): boolean => {
+  switch (gate) {
+    case 'open':
+    case 'own':
+      return true
+    case 'owner':
+      return actor.kind === 'owner'
+    case 'self':
+    case 'broker':
+      return speaksFor(actor, nodeId)
+    default:
+      return covers(actor.scopes, gate)
+  }
+}
+
+/** Of several closed gates the scope is named, since a caller can ask for one. */
+const refusalOf = (gates: readonly Gate[]): SvcError => {
+  const scope = gates.find((gate) => gate.startsWith('svc:'))
+  if (scope) return new SvcError('scope_missing', `This needs the scope ${scope}.`, { scope })
+  return new SvcError(gates.includes('owner') ? 'owner_required' : 'node_token_required')
+}
+
+/**
+ * Lets an actor through one of the gates, or refuses.
+ *
+ * @param nodeId the node that the path names.
+ * @throws SvcError `scope_missing`, `owner_required`, `node_token_required`, `stale_generation`.
+ */
+export const passGates = async (
+  gates: readonly Gate[],
+  actor: Actor,
+  nodeId: string | undefined,
+  current: CurrentGeneration,
+): Promise<void> => {
+  const open = gates.filter((gate) => opens(gate, actor, nodeId))
+  if (open.length === 0) throw refusalOf(gates)
+  if (open.every((gate) => gate === 'broker') && !(await isCurrent(actor, current)))
+    throw new SvcError('stale_generation')
+}

@@ -1,0 +1,97 @@
+import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common'
+import { PassportModule } from '@nestjs/passport'
+import { operations, routes } from '#common/contract/index.js'
+import { BusModule } from '#common/kernel/bus/bus.module.js'
+import { CLOCK, type Clock, systemClock } from '#common/kernel/clock.js'
+import { Database } from '#common/kernel/database/database.js'
+import { Writer } from '#common/kernel/database/writer.js'
+import { loadNodeTokenKey } from '#common/kernel/node-token-key.js'
+import type { ServiceDefinition, ServiceSetup } from '#common/kernel/service.js'
+import { BearerGuard } from './auth/bearer.guard.js'
+import { BearerStrategy } from './auth/bearer.strategy.js'
+import { GateGuard } from './auth/gate.guard.js'
+import { openGateway } from './gateway.open.js'
+import { contractController } from './http/contract.controller.js'
+import { Dispatcher } from './http/dispatcher.js'
+import { ProblemFilter } from './http/problem.filter.js'
+import { GatewayListeners } from './listener/gateway.listeners.js'
+import { EventSource } from './stream/event.source.js'
+import { FeedHub } from './stream/feed.hub.js'
+import { LiveTail } from './stream/live.tail.js'
+import { NodeWatch } from './stream/node.watch.js'
+import { Passage } from './stream/passage.js'
+import { SseClients } from './stream/sse.clients.js'
+import { StatusService } from './system/status.service.js'
+import { SystemHandlers } from './system/system.handlers.js'
+import { NodePrincipals } from './tokens/node.principals.js'
+import { OwnerToken } from './tokens/owner.token.js'
+import { TokenRepository } from './tokens/token.repository.js'
+import { NODE_TOKEN_KEY, TokenVerifier } from './tokens/token.verifier.js'
+
+const kernel = ({ settings, log }: ServiceSetup, clock: Clock) => [
+  { provide: CLOCK, useValue: clock },
+  { provide: NODE_TOKEN_KEY, useFactory: () => loadNodeTokenKey(settings) },
+  {
+    provide: Database,
+    useFactory: () => new Database({ url: settings.DATABASE_URL as string, application: 'svc gateway', log, max: 4 }),
+  },
+  {
+    provide: Writer,
+    useFactory: (database: Database) => new Writer({ database, schema: 'gateway', log }),
+    inject: [Database],
+  },
+]
+
+/** The edge: authenticate, gate, parse, one call, reply. */
+@Module({})
+export class GatewayModule implements OnApplicationShutdown {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  static forRoot(setup: ServiceSetup, clock: Clock = systemClock): DynamicModule {
+    const { NATS_URL: url, DATABASE_URL: database } = setup.settings
+    if (!url || !database) throw new Error('gateway needs NATS_URL and DATABASE_URL')
+    return {
+      module: GatewayModule,
+      imports: [
+        BusModule.forRoot({ service: 'gateway', url, operations, listen: 'never', log: setup.log }),
+        PassportModule,
+      ],
+      controllers: [contractController(routes)],
+      providers: [
+        ...kernel(setup, clock),
+        TokenRepository,
+        OwnerToken,
+        NodePrincipals,
+        TokenVerifier,
+        BearerStrategy,
+        BearerGuard,
+        GateGuard,
+        ProblemFilter,
+        StatusService,
+        SystemHandlers,
+        LiveTail,
+        EventSource,
+        FeedHub,
+        SseClients,
+        NodeWatch,
+        Passage,
+        Dispatcher,
+        GatewayListeners,
+      ],
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.database.close()
+  }
+}
+
+export const service: ServiceDefinition = {
+  name: 'gateway',
+  module: (setup) => GatewayModule.forRoot(setup),
+  open: openGateway,
+  // a database that is gone is for `status` to say: the edge still answers
+  healthy: async (app) => {
+    if (app.get(GatewayListeners).draining) throw new Error('it is draining')
+  },
+}

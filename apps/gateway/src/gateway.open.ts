@@ -1,0 +1,54 @@
+import type { IncomingMessage } from 'node:http'
+import type { DynamicModule, INestApplicationContext } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { nestLog } from '#common/kernel/nest-log.js'
+import type { ServiceSetup } from '#common/kernel/service.js'
+import { AllowedHosts, edgeHook } from './http/edge.hook.js'
+import { ProblemFilter } from './http/problem.filter.js'
+import { requestIdOf } from './http/request.context.js'
+import { GatewayListeners } from './listener/gateway.listeners.js'
+import { OwnerToken } from './tokens/owner.token.js'
+
+/** Opens the gateway: resolves when its listeners answer. @throws Error when an address is taken or the token can't be made */
+export const openGateway = async (
+  module: DynamicModule,
+  { settings, log }: ServiceSetup,
+): Promise<INestApplicationContext> => {
+  let filter: ProblemFilter | undefined
+  const adapter = new FastifyAdapter({
+    logger: false,
+    requestIdHeader: false,
+    genReqId: (raw: IncomingMessage) => requestIdOf(raw.headers),
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    // only what fastify refuses before any hook or handler, such as an address that can't be decoded
+    frameworkErrors: (error: unknown, request: unknown, reply: unknown) => {
+      filter?.answer(error, request as FastifyRequest, reply as FastifyReply)
+    },
+  })
+  const fastify = adapter.getInstance()
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    logger: nestLog(log),
+    bodyParser: false,
+    abortOnError: false,
+  })
+  const problems = app.get(ProblemFilter)
+  filter = problems
+  const listeners = app.get(GatewayListeners)
+  app.useGlobalFilters(problems)
+  // bodies are read after token and gate, by the dispatcher
+  fastify.removeAllContentTypeParsers()
+  fastify.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  fastify.addHook(
+    'onRequest',
+    edgeHook(new AllowedHosts(settings), () => listeners.draining),
+  )
+  await app.init()
+  await fastify.ready()
+  await app.get(OwnerToken).install()
+  await listeners.open((request, response) => fastify.routing(request, response))
+  log.info({ ...listeners.addresses, socket: listeners.socketPath }, 'the gateway listens')
+  return app
+}

@@ -1,0 +1,127 @@
+import { Inject, Injectable } from '@nestjs/common'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { answerOf, type InputOf, type Operation } from '#common/contract/define.js'
+import { contract, routes } from '#common/contract/index.js'
+import { Bus } from '#common/kernel/bus/bus.js'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
+import { SETTINGS, type Settings } from '#common/kernel/config.js'
+import type { Actor, Context } from '#common/kernel/context.js'
+import { NodeWatch } from '../stream/node.watch.js'
+import { Passage } from '../stream/passage.js'
+import { SystemHandlers } from '../system/system.handlers.js'
+import { readBody } from './body.reader.js'
+import { parseInput } from './input.parser.js'
+import { contextFor } from './request.context.js'
+import { type RequestState, stateOf } from './request.state.js'
+
+/** One parsed request. */
+interface Exchange {
+  readonly ctx: Context
+  readonly input: unknown
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly state: RequestState
+}
+
+/** Answers a request of one operation: with a value, or by writing to the reply itself. */
+type Responder = (exchange: Exchange) => Promise<unknown>
+
+const nobody: Actor = { kind: 'pub', principal: 'nobody', tokenId: null, scopes: [] }
+
+/** Marks that the reply is written already. */
+const written = Symbol('written')
+
+/** Whether the client asks for a stream where both are on offer. */
+const wantsStream = ({ headers }: FastifyRequest): boolean => /\btext\/event-stream\b/i.test(headers.accept ?? '')
+
+const namesCreated = (entry: Operation): boolean =>
+  entry.status === 201 &&
+  routes.some(({ method, path }) => method === 'GET' && path?.replace(/\{\w+\}$/, '') === `${entry.path}/`)
+
+/** From a request whose gate is open to its answer: parse, one call, reply. */
+@Injectable()
+export class Dispatcher {
+  constructor(
+    @Inject(Bus) private readonly bus: Bus,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Settings,
+    @Inject(SystemHandlers) private readonly system: SystemHandlers,
+    @Inject(NodeWatch) private readonly watch: NodeWatch,
+    @Inject(Passage) private readonly passage: Passage,
+  ) {}
+
+  /**
+   * How this entry is served.
+   *
+   * @throws Error for an entry of the gateway's own that nothing here answers.
+   */
+  bind(entry: Operation): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+    const respond = this.#responderOf(entry)
+    const located = namesCreated(entry)
+    return async (request, reply) => {
+      const state = stateOf(request)
+      const body = await readBody(request.raw, entry, this.settings.SVC_BODY_LIMIT)
+      const input = parseInput(entry, request, body)
+      const ctx = contextFor(entry, {
+        headers: request.headers,
+        requestId: request.id,
+        actor: state.actor ?? nobody,
+        signal: state.gone.signal,
+        now: this.clock.now(),
+      })
+      const output = await respond({ ctx, input, request, reply, state })
+      if (output === written) return
+      if (ctx.notes?.replayed) reply.header('idempotency-replayed', 'true')
+      if (entry.status === 204 || output === undefined) reply.code(204).send()
+      else {
+        if (located) reply.header('location', `${entry.path}/${(output as { id: string }).id}`)
+        reply
+          .code(entry.status ?? 200)
+          .header('content-type', 'application/json')
+          .send(JSON.stringify(output))
+      }
+    }
+  }
+
+  #responderOf(entry: Operation): Responder {
+    const call: Responder = ({ ctx, input }) => this.bus.call(entry, ctx, input)
+    if (entry.service === 'gateway') {
+      const handle = this.system.handlerOf(entry.name)
+      if (!handle) throw new Error(`the gateway does not answer ${entry.name}`)
+      return async ({ ctx, state }) => handle(ctx, state.entrance.listener)
+    }
+    const stream = this.#streamOf(entry)
+    switch (answerOf(entry)) {
+      case 'json':
+        return call
+      case 'stream':
+        return stream
+      case 'negotiated': {
+        const whole = this.#wholeOf(entry)
+        return (exchange) => (wantsStream(exchange.request) ? stream : whole)(exchange)
+      }
+    }
+  }
+
+  #streamOf(entry: Operation): Responder {
+    const write = (exchange: Exchange): Promise<void> => {
+      const { ctx, input, reply } = exchange
+      if (entry.name === 'nodes.events')
+        return this.watch.events(ctx, input as InputOf<(typeof contract)['nodes.events']>, reply)
+      if (entry.name === 'nodes.stream')
+        return this.watch.stream(ctx, input as InputOf<(typeof contract)['nodes.stream']>, reply)
+      return this.passage.stream(entry, ctx, input, reply)
+    }
+    return async (exchange) => {
+      await write(exchange)
+      return written
+    }
+  }
+
+  /** The JSON half of a negotiated answer. */
+  #wholeOf(entry: Operation): Responder {
+    return entry.name === 'nodes.events'
+      ? ({ ctx, input }) => this.watch.page(ctx, input as InputOf<(typeof contract)['nodes.events']>)
+      : ({ ctx, input }) => this.passage.answer(entry, ctx, input)
+  }
+}

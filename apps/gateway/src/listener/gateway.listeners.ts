@@ -1,0 +1,111 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
+import { SETTINGS, type Settings } from '#common/kernel/config.js'
+import { SvcError } from '#common/kernel/errors.js'
+import type { Logger } from '#common/kernel/log.js'
+import { LOG } from '#common/kernel/service.js'
+import { type Entrance, markRequest } from '../http/request.state.js'
+import { SseClients } from '../stream/sse.clients.js'
+import { listenSocket, listenTcp } from './http.listener.js'
+
+/** How long requests in hand have to finish (ms) before they are given up. */
+const drainWithin = 10_000
+
+export type Route = (request: IncomingMessage, response: ServerResponse) => void
+
+/**
+ * The doors of the gateway: the owner's address and socket, and the application's address, all in front of one router.
+ *
+ * Draining: no new connections, streams end with `draining`, requests in hand finish, connections close.
+ */
+@Injectable()
+export class GatewayListeners implements OnModuleDestroy, OnApplicationShutdown {
+  readonly #servers: Server[] = []
+  readonly #inHand = new Set<AbortController>()
+  #draining = false
+  #idle: (() => void) | undefined
+
+  constructor(
+    @Inject(SETTINGS) private readonly settings: Settings,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOG) private readonly log: Logger,
+    @Inject(SseClients) private readonly streams: SseClients,
+  ) {}
+
+  get draining(): boolean {
+    return this.#draining
+  }
+
+  get requestsInHand(): number {
+    return this.#inHand.size
+  }
+
+  get socketPath(): string {
+    return join(this.settings.SVC_DATA_DIR, 'run', 'owner.sock')
+  }
+
+  /** Base URLs of the two listeners, with the ports that they really have. */
+  get addresses(): { owner: string; app: string } {
+    const [owner, app] = this.#servers.map((server) => server.address() as AddressInfo)
+    const url = ({ address, port, family }: AddressInfo): string =>
+      `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+    if (!owner || !app) throw new Error('the gateway does not listen yet')
+    return { owner: url(owner), app: url(app) }
+  }
+
+  /** Opens all doors, or none. @throws Error when an address is taken */
+  async open(route: Route): Promise<void> {
+    const serve = (request: IncomingMessage, response: ServerResponse, entrance: Entrance): void =>
+      this.#serve(route, request, response, entrance)
+    try {
+      this.#servers.push(await listenTcp(this.settings.SVC_OWNER_LISTEN, { listener: 'owner', socket: false }, serve))
+      this.#servers.push(await listenTcp(this.settings.SVC_APP_LISTEN, { listener: 'app', socket: false }, serve))
+      this.#servers.push(await listenSocket(this.socketPath, { listener: 'owner', socket: true }, serve))
+    } catch (error) {
+      for (const server of this.#servers.splice(0)) server.close()
+      throw error
+    }
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.#draining = true
+    for (const server of this.#servers) server.close()
+    this.streams.endAll('draining')
+    await this.#drained()
+    for (const server of this.#servers) server.closeAllConnections()
+  }
+
+  onApplicationShutdown(): void {
+    for (const server of this.#servers) server.closeAllConnections()
+  }
+
+  #serve(route: Route, request: IncomingMessage, response: ServerResponse, entrance: Entrance): void {
+    const gone = new AbortController()
+    this.#inHand.add(gone)
+    response.once('close', () => {
+      this.#inHand.delete(gone)
+      if (!response.writableFinished) gone.abort(new SvcError('client_closed'))
+      if (this.#inHand.size === 0) this.#idle?.()
+    })
+    markRequest(request, { entrance, gone })
+    route(request, response)
+  }
+
+  async #drained(): Promise<void> {
+    if (this.#inHand.size === 0) return
+    await new Promise<void>((resolve) => {
+      const callOff = this.clock.after(drainWithin, () => {
+        this.log.warn({ requests: this.#inHand.size }, 'requests did not finish in time')
+        for (const gone of this.#inHand) gone.abort(new SvcError('service_unavailable', 'The gateway is going down.'))
+        resolve()
+      })
+      this.#idle = () => {
+        callOff()
+        resolve()
+      }
+    })
+  }
+}

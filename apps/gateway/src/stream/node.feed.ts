@@ -1,0 +1,152 @@
+import type { Delta } from '#common/contract/node.schema.js'
+import { type EventSource, type EventTarget, pageSize, type RecordedEvent } from './event.source.js'
+import { deltaEntry, eventEntry, type FeedEntry, textEntry } from './feed.entry.js'
+import type { FeedReader } from './feed.reader.js'
+import { TextOffsets } from './text.offsets.js'
+
+export interface FeedOptions {
+  readonly target: EventTarget
+  readonly source: EventSource
+  /** Hears of a reader that can't be served any longer. */
+  readonly onRefused: (reader: FeedReader, error: unknown) => void
+  /** Hears that the text of messages in progress couldn't be had; the next delta asks again. */
+  readonly onTextMissing: (error: unknown) => void
+  readonly onEmpty: () => void
+}
+
+/**
+ * The events of one node, or of a tree, as they happen, for everybody in this process who watches them.
+ *
+ * The tail may lose messages, double them or bring them out of order; the rows don't. An event that continues the
+ * sequence is handed out as it comes; anything else makes the feed read the rows.
+ */
+export class NodeFeed {
+  readonly #readers = new Set<FeedReader>()
+  readonly #closed = new AbortController()
+  readonly #offsets = new TextOffsets()
+  readonly #repairing = new Map<string, Delta[]>()
+  #position: number | undefined
+  #heard = 0
+  #reading = false
+  #again = false
+
+  constructor(private readonly options: FeedOptions) {}
+
+  get target(): EventTarget {
+    return this.options.target
+  }
+
+  /** All up to here was handed out; undefined before the first reader has read the rows. */
+  get position(): number | undefined {
+    return this.#position
+  }
+
+  add(reader: FeedReader): void {
+    this.#readers.add(reader)
+  }
+
+  remove(reader: FeedReader): void {
+    if (!this.#readers.delete(reader) || this.#readers.size > 0) return
+    this.#closed.abort()
+    this.options.onEmpty()
+  }
+
+  refuse(reader: FeedReader, error: unknown): void {
+    this.options.onRefused(reader, error)
+  }
+
+  /** A reader has read all rows up to `position`: the feed goes on from there, unless it is further already. */
+  begin(position: number): void {
+    if (this.#position !== undefined) return
+    this.#position = position
+    for (const reader of this.#readers) reader.joinedAt(position)
+    if (this.#heard > position) this.check()
+  }
+
+  /** An event from the tail. */
+  hear(event: RecordedEvent): void {
+    const seq = this.target.tree ? event.tree_seq : event.seq
+    if (this.#position === undefined) this.#heard = Math.max(this.#heard, seq)
+    else if (seq <= this.#position) return
+    else if (!this.#reading && seq === this.#position + 1) this.#hand(event)
+    else {
+      this.#heard = Math.max(this.#heard, seq)
+      this.check()
+    }
+  }
+
+  /** Deltas from the tail. */
+  hearDeltas(nodeId: string, deltas: readonly Delta[]): void {
+    if (![...this.#readers].some((reader) => reader.deltas)) return
+    for (const delta of deltas) this.#handDelta(nodeId, delta)
+  }
+
+  /** Reads the rows after the position: after a hole, a reconnect, and now and then as the net. */
+  check(): void {
+    if (this.#position === undefined || this.#readers.size === 0) return
+    this.#again = true
+    if (this.#reading) return
+    this.#reading = true
+    this.#catchUp()
+      .catch((error: unknown) => {
+        if (!this.#closed.signal.aborted) for (const reader of [...this.#readers]) this.refuse(reader, error)
+      })
+      .finally(() => {
+        this.#reading = false
+      })
+  }
+
+  async #catchUp(): Promise<void> {
+    while (this.#again) {
+      this.#again = false
+      const { events } = await this.options.source.pageInTheEnd(this.target, this.#position ?? 0, this.#closed.signal)
+      for (const event of events) this.#hand(event)
+      if (events.length === pageSize) this.#again = true
+    }
+  }
+
+  #hand(event: RecordedEvent): void {
+    const entry = eventEntry(event, this.target.tree)
+    if (entry.seq <= (this.#position ?? 0)) return
+    this.#position = entry.seq
+    this.#give(entry)
+  }
+
+  #give(entry: FeedEntry): void {
+    for (const reader of this.#readers) reader.take(entry)
+  }
+
+  #handDelta(nodeId: string, delta: Delta): void {
+    const waiting = this.#repairing.get(nodeId)
+    if (waiting) {
+      if (waiting.length < 500) waiting.push(delta)
+      return
+    }
+    const fresh = this.#offsets.advance(nodeId, delta)
+    if (fresh === null) return
+    if (fresh === 'gap') this.#repair(nodeId, delta)
+    else this.#give(deltaEntry(nodeId, fresh, this.#position ?? 0))
+  }
+
+  /** Deltas were missed: everybody is shown the text so far, then it goes on. */
+  #repair(nodeId: string, delta: Delta): void {
+    const waiting = [delta]
+    this.#repairing.set(nodeId, waiting)
+    this.options.source
+      .inProgress(nodeId, this.#closed.signal)
+      .then((parts) => {
+        for (const part of parts) {
+          this.#offsets.learn(nodeId, part)
+          this.#give(textEntry(nodeId, part, this.#position ?? 0))
+        }
+      })
+      .catch((error: unknown) => this.options.onTextMissing(error))
+      .finally(() => {
+        this.#repairing.delete(nodeId)
+        for (const late of waiting) {
+          const fresh = this.#offsets.advance(nodeId, late)
+          if (fresh !== null && fresh !== 'gap') this.#give(deltaEntry(nodeId, fresh, this.#position ?? 0))
+        }
+      })
+  }
+}

@@ -1,0 +1,51 @@
+import { Inject, Injectable } from '@nestjs/common'
+import type { FastifyReply } from 'fastify'
+import { gatesOf, type Operation } from '#common/contract/define.js'
+import type { LlmItem } from '#common/contract/model.schema.js'
+import { Bus } from '#common/kernel/bus/bus.js'
+import type { Context } from '#common/kernel/context.js'
+import { SvcError } from '#common/kernel/errors.js'
+import { problemOf } from '../http/problem.js'
+import { frameOf } from './frames.js'
+import { SseClients } from './sse.clients.js'
+
+/** The answers that a service streams, handed on as they come. */
+@Injectable()
+export class Passage {
+  constructor(
+    @Inject(Bus) private readonly bus: Bus,
+    @Inject(SseClients) private readonly clients: SseClients,
+  ) {}
+
+  /**
+   * Writes each item as an event of its type. A refusal is an ordinary answer; what fails later is an `error` event.
+   *
+   * @throws SvcError whatever refuses the request before its first item.
+   */
+  async stream(entry: Operation, ctx: Context, input: unknown, reply: FastifyReply): Promise<void> {
+    const counted = !gatesOf(entry).includes('broker')
+    if (counted) this.clients.requireRoom()
+    const items = this.bus.stream(entry, ctx, input)
+    await items.opened()
+    const client = this.clients.open(reply, counted)
+    const leave = (): void => void items.return()
+    client.over.signal.addEventListener('abort', leave, { once: true })
+    try {
+      for await (const item of items) {
+        await client.send(frameOf({ event: (item as { type: string }).type, data: item }))
+      }
+      client.end('complete')
+    } catch (error) {
+      client.fail(frameOf({ event: 'error', data: problemOf(error, ctx.requestId).body }))
+    }
+  }
+
+  /** The answer of a model call without its parts. @throws SvcError of the call; `service_unavailable` without an answer. */
+  async answer(entry: Operation, ctx: Context, input: unknown): Promise<unknown> {
+    for await (const item of this.bus.stream(entry, ctx, input)) {
+      const { type, ...rest } = item as LlmItem
+      if (type === 'answer' && 'answer' in rest) return rest.answer
+    }
+    throw new SvcError('service_unavailable', 'The stream ended without an answer.', { service: entry.service })
+  }
+}

@@ -1,0 +1,121 @@
+import { Inject, Injectable } from '@nestjs/common'
+import type { Operation, OutputOf } from '#common/contract/define.js'
+import { contract } from '#common/contract/index.js'
+import { type AnswerOf, Bus } from '#common/kernel/bus/bus.js'
+import { CLOCK, type Clock, isoTime } from '#common/kernel/clock.js'
+import { baseUrlOf, SETTINGS, type Settings } from '#common/kernel/config.js'
+import type { Context } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
+import { isSvcError } from '#common/kernel/errors.js'
+import { version } from '#common/kernel/version.js'
+
+type Status = OutputOf<(typeof contract)['system.status']>
+type Part = Status['parts'][number]
+type WriterStatus = OutputOf<(typeof contract)['lifecycle.status']>
+
+/** How long a part has to answer before it counts as absent (ms). */
+const patience = 1500
+/** Silence of a host after which it counts as degraded, and as absent (ms): its heartbeat comes every 2 s. */
+const late = 6000
+const lost = 30_000
+
+const absent = (name: string, error: unknown): Part => ({
+  name,
+  state: 'absent',
+  detail: isSvcError(error) ? error.message : 'It does not answer.',
+  version: null,
+})
+
+/** The daemon and its parts, as far as they answer. What doesn't answer is absent, never an error. */
+@Injectable()
+export class StatusService {
+  readonly #startedAt: string
+
+  constructor(
+    @Inject(Bus) private readonly bus: Bus,
+    @Inject(Database) private readonly database: Database,
+    @Inject(SETTINGS) private readonly settings: Settings,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {
+    this.#startedAt = isoTime(clock.now())
+  }
+
+  async read(ctx: Context): Promise<Status> {
+    const [database, writer, models] = await Promise.all([
+      this.#database(),
+      this.#ask(contract['lifecycle.status'], ctx),
+      this.#ask(contract['models.ready'], ctx),
+    ])
+    const hosts = 'answer' in writer ? this.#hosts(writer.answer) : []
+    const parts: Part[] = [
+      { name: 'gateway', state: 'ready', detail: null, version },
+      { name: 'bus', state: this.bus.connected ? 'ready' : 'absent', detail: null, version: null },
+      database,
+      'answer' in writer
+        ? { name: 'lifecycle', state: 'ready', detail: null, version: writer.answer.version }
+        : absent('lifecycle', writer.error),
+      'answer' in models
+        ? {
+            name: 'models',
+            state: models.answer.ready ? 'ready' : 'degraded',
+            detail: models.answer.remedy,
+            version: null,
+          }
+        : absent('models', models.error),
+      ...(hosts.length > 0 ? hosts : [absent('host', undefined)]),
+    ]
+    return {
+      version,
+      ready: parts.every(({ name, state }) => state === 'ready' || (name === 'models' && state === 'degraded')),
+      started_at: this.#startedAt,
+      base_url: baseUrlOf(this.settings),
+      parts,
+      nodes: 'answer' in writer ? writer.answer.nodes : {},
+      brokers: 'answer' in writer ? brokersOf(writer.answer) : null,
+      limits: {
+        ...('answer' in writer ? writer.answer.limits : {}),
+        body_bytes: this.settings.SVC_BODY_LIMIT,
+        sse_clients: this.settings.SVC_SSE_CLIENTS,
+      },
+    }
+  }
+
+  async #ask<O extends Operation>(entry: O, ctx: Context): Promise<{ answer: AnswerOf<O> } | { error: unknown }> {
+    try {
+      return { answer: (await this.bus.call(entry as Operation, ctx, {}, { timeout: patience })) as AnswerOf<O> }
+    } catch (error) {
+      return { error }
+    }
+  }
+
+  async #database(): Promise<Part> {
+    const name = 'database'
+    let callOff = (): void => undefined
+    const late = new Promise<Part>((resolve) => {
+      callOff = this.clock.after(patience, () => resolve(absent(name, undefined)))
+    })
+    const answer = this.database.query('SELECT 1').then(
+      (): Part => ({ name, state: 'ready', detail: null, version: null }),
+      (error: unknown) => absent(name, error),
+    )
+    return Promise.race([answer, late]).finally(callOff)
+  }
+
+  #hosts({ hosts }: WriterStatus): Part[] {
+    return hosts.map((host) => {
+      const silent = this.clock.now() - Date.parse(host.seen_at)
+      return {
+        name: hosts.length === 1 ? 'host' : `host ${host.host_id}`,
+        state: silent > lost ? 'absent' : silent > late ? 'degraded' : 'ready',
+        detail: silent > late ? `It was last heard ${Math.round(silent / 1000)} s ago.` : null,
+        version: host.version,
+      }
+    })
+  }
+}
+
+const brokersOf = ({ hosts }: WriterStatus): Status['brokers'] => {
+  const sum = (of: (host: WriterStatus['hosts'][number]) => number): number =>
+    hosts.reduce((total, host) => total + of(host), 0)
+  return { live: sum((host) => host.live), warm: sum((host) => host.warm), cap: sum((host) => host.cap) }
+}

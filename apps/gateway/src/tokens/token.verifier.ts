@@ -1,0 +1,105 @@
+import { Inject, Injectable } from '@nestjs/common'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
+import type { Actor } from '#common/kernel/context.js'
+import { hasCode, isSvcError, SvcError } from '#common/kernel/errors.js'
+import { hashToken, parseToken, sameHash, verifyNodeToken } from '#common/kernel/tokens.js'
+import { BoundedCache } from './bounded.cache.js'
+import { NodePrincipals } from './node.principals.js'
+import { type TokenRecord, TokenRepository } from './token.repository.js'
+
+/** What a token proved to be; which authority that carries is looked up afresh. */
+type Proof =
+  | { readonly kind: 'node'; readonly nodeId: string; readonly generation: number; readonly tokenId: string }
+  | { readonly kind: 'kept'; readonly token: TokenRecord; readonly since: number }
+
+/** The key of nodes' tokens as a Nest provider's token. */
+export const NODE_TOKEN_KEY = Symbol('node token key')
+
+const capacity = 20_000
+/** How long a kept token is believed without looking (ms), and how long while the database can't be asked. */
+const timeToLive = 1000
+const outageTime = 15 * 60_000
+
+/** Tells from a bearer token on whose behalf a request is made. */
+@Injectable()
+export class TokenVerifier {
+  readonly #proofs = new BoundedCache<string, Proof>(capacity)
+
+  constructor(
+    @Inject(TokenRepository) private readonly repository: TokenRepository,
+    @Inject(NodePrincipals) private readonly principals: NodePrincipals,
+    @Inject(NODE_TOKEN_KEY) private readonly nodeKey: Buffer,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /**
+   * @throws SvcError `token_invalid`, `token_expired`, `token_revoked`; `service_unavailable` when what the token stands
+   * for can't be asked.
+   */
+  async verify(token: string): Promise<Actor> {
+    const hash = hashToken(token)
+    const key = hash.toString('base64')
+    const known = this.#proofs.get(key)
+    if (known?.kind === 'node') return this.#nodeActor(known)
+    const now = this.clock.monotonic()
+    if (known && now - known.since < timeToLive) return this.#actorOf(known.token)
+    const proof = await this.#prove(token, hash, known)
+    this.#proofs.set(key, proof)
+    return proof.kind === 'node' ? this.#nodeActor(proof) : this.#actorOf(proof.token)
+  }
+
+  async #prove(token: string, hash: Buffer, known: Proof | undefined): Promise<Proof> {
+    const parsed = parseToken(token)
+    if (!parsed) throw new SvcError('token_invalid')
+    if (parsed.kind === 'node') {
+      const node = verifyNodeToken(this.nodeKey, token)
+      if (!node) throw new SvcError('token_invalid')
+      return { kind: 'node', ...node, tokenId: parsed.id }
+    }
+    const since = this.clock.monotonic()
+    try {
+      const record = await this.repository.find(parsed.id)
+      if (!record || record.kind !== parsed.kind || !sameHash(record.hash, hash)) throw new SvcError('token_invalid')
+      return { kind: 'kept', token: record, since }
+    } catch (error) {
+      const unreachable = !isSvcError(error) || hasCode(error, 'service_unavailable', 'deadline_exceeded', 'internal')
+      if (known?.kind === 'kept' && unreachable && since - known.since < outageTime) return known
+      throw isSvcError(error) && !unreachable
+        ? error
+        : new SvcError('service_unavailable', undefined, { service: 'gateway' }, { cause: error })
+    }
+  }
+
+  #actorOf(token: TokenRecord): Actor {
+    if (token.revokedAt !== null) throw new SvcError('token_revoked')
+    if (token.expiresAt !== null && token.expiresAt <= this.clock.now()) throw new SvcError('token_expired')
+    if (token.kind === 'own') return { kind: 'owner', principal: 'owner', tokenId: token.id, scopes: ['*'] }
+    // refresh and run tokens come with the parts of the daemon that hand them out
+    if (token.kind !== 'app' || token.appId === null) throw new SvcError('token_invalid')
+    return {
+      kind: 'app',
+      principal: `app:${token.appId}`,
+      tokenId: token.id,
+      scopes: token.scopes,
+      appId: token.appId,
+      ...(token.profile !== null && { profile: token.profile }),
+    }
+  }
+
+  async #nodeActor({ nodeId, generation, tokenId }: Extract<Proof, { kind: 'node' }>): Promise<Actor> {
+    const node = await this.principals.of(nodeId).catch((error: unknown) => {
+      throw hasCode(error, 'not_found') ? new SvcError('token_revoked') : error
+    })
+    if (node.ended) throw new SvcError('token_revoked')
+    return {
+      kind: 'node',
+      principal: `node:${nodeId}`,
+      tokenId,
+      scopes: node.scopes,
+      nodeId,
+      generation,
+      ...(node.app_id !== null && { appId: node.app_id }),
+      ...(node.profile !== null && { profile: node.profile }),
+    }
+  }
+}
