@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from './files.mjs'
-import { errorReference, sdkErrorCatalogue } from './gen/errors.mjs'
+import { errorReference, exitCodes, sdkErrorCatalogue } from './gen/errors.mjs'
 import { loadSource } from './gen/load-source.mjs'
 import { header } from './gen/names.mjs'
 import { openApiDocument } from './gen/openapi.mjs'
@@ -28,9 +28,10 @@ const files = {
   'libs/sdk/src/generated/namespaces.ts': namespaceTree(contract),
   'libs/sdk/src/generated/error-codes.ts': sdkErrorCatalogue(contract),
   'libs/sdk/src/generated/version.ts': `${header}export const version = '${version}'\n`,
+  'apps/cli/src/generated/exit-codes.ts': exitCodes(contract),
   ...(await machineFiles()),
 }
-const owned = ['libs/sdk/src/generated', 'docs/states']
+const owned = ['libs/sdk/src/generated', 'apps/cli/src/generated', 'docs/states']
 
 const differing = Object.entries(files).filter(([path, text]) => read(path) !== text)
 const stray = owned.flatMap(filesIn).filter((path) => !(path in files))

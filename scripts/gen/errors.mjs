@@ -60,4 +60,13 @@ export type ErrorCode = keyof typeof errorCodes
 `
 }
 
+/** Exit codes of the command line by kind of error. */
+export function exitCodes({ errorKinds }) {
+  const rows = Object.entries(errorKinds).map(([kind, { exit }]) => `  ${kind}: ${exit},\n`)
+  return `${header}/** Exit code of the command by kind of the daemon's error. */
+export const exitCodes = {
+${rows.join('')}} as const
+`
+}
+
 const yes = (value) => (value ? 'yes' : 'no')

@@ -1,0 +1,13 @@
+import type { Command } from 'commander'
+import { command, performs } from '../../invocation.js'
+import type { Shell } from '../../shell.js'
+
+export const registerCancel = (node: Command, shell: Shell): void => {
+  const made = command(node, 'cancel <id>', { summary: 'Cancel a node for good' })
+  performs(made, shell, async ({ client, out, json }, id = '') => {
+    const result = await (await client()).nodes.cancel(id)
+    if (json) return out.json(result)
+    for (const canceled of result.canceled) out.line(`${canceled}  canceled`)
+    for (const spared of result.spared) out.line(`${spared}  left as it is`)
+  })
+}

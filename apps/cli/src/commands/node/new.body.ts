@@ -1,0 +1,108 @@
+import { resolve } from 'node:path'
+import type { NodeCreate } from '#sdk/index.js'
+import { UsageError } from '../../failure.js'
+import { fileText, textOf } from '../../input.js'
+
+export interface NewOptions {
+  readonly engine?: string
+  readonly cwd?: string
+  readonly name?: string
+  readonly kind?: string
+  readonly parent?: string
+  readonly root?: boolean
+  readonly lifecycle?: string
+  readonly strength?: string
+  readonly model?: string
+  readonly scopes?: string
+  readonly resultSchema?: string
+  readonly stdin?: string
+  readonly env?: readonly string[]
+  readonly wait?: boolean
+  readonly watch?: boolean
+}
+
+const lifecycles = ['terminal', 'resident'] as const
+const strengths = ['light', 'medium', 'strong', 'ultra'] as const
+const stdinForms = ['jsonl', 'text'] as const
+
+/**
+ * What the command line asks to be created.
+ *
+ * @param trailing the program after `--`
+ * @throws UsageError
+ */
+export const nodeBody = async (
+  prompt: string | undefined,
+  options: NewOptions,
+  trailing: readonly string[],
+  here: string,
+): Promise<NodeCreate> => {
+  const engine = options.engine ?? (trailing.length ? 'exec' : undefined)
+  const runsProgram = engine === 'exec'
+  if (runsProgram && !trailing.length) {
+    throw new UsageError(
+      'the engine exec needs a program',
+      'put it after --, like `svc node new --engine exec -- ls -la`',
+    )
+  }
+  if (!runsProgram && trailing.length) throw new UsageError(`a program after -- is for the engine exec, not ${engine}`)
+  const text = runsProgram && prompt === undefined ? `Run ${trailing.join(' ')}` : await textOf(prompt, 'the prompt')
+  const ends = runsProgram || options.wait === true || options.watch === true
+  const lifecycle = oneOf(lifecycles, options.lifecycle, '--lifecycle') ?? (ends ? 'terminal' : undefined)
+  const strength = oneOf(strengths, options.strength, '--strength')
+  return {
+    prompt: text,
+    cwd: resolve(here, options.cwd ?? '.'),
+    ...(engine && { engine }),
+    ...(lifecycle && { lifecycle }),
+    ...(options.name && { name: options.name }),
+    ...(options.kind && { kind: options.kind }),
+    ...(options.parent && { parent_id: options.parent }),
+    ...(options.root && { root: true }),
+    ...((strength || options.model) && {
+      model: { ...(strength && { strength }), ...(options.model && { override: options.model }) },
+    }),
+    ...(options.scopes !== undefined && {
+      scopes: options.scopes
+        .split(',')
+        .map((scope) => scope.trim())
+        .filter(Boolean),
+    }),
+    ...(options.resultSchema && { result_schema: schemaOf(options.resultSchema) }),
+    ...(runsProgram && { exec: programOf(trailing, options) }),
+  }
+}
+
+const programOf = (argv: readonly string[], { stdin, env }: NewOptions): NonNullable<NodeCreate['exec']> => {
+  const form = oneOf(stdinForms, stdin, '--stdin')
+  return {
+    argv: [...argv],
+    ...(form && { stdin: form }),
+    ...(env && { env: Object.fromEntries(env.map(assignment)) }),
+  }
+}
+
+const assignment = (text: string): [string, string] => {
+  const at = text.indexOf('=')
+  if (at < 1) throw new UsageError(`--env takes NAME=value, not ${text}`)
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+const schemaOf = (path: string): Record<string, unknown> => {
+  try {
+    return JSON.parse(fileText(path)) as Record<string, unknown>
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    throw new UsageError(`${path} is not JSON: ${(error as Error).message}`)
+  }
+}
+
+const oneOf = <const T extends string>(
+  known: readonly T[],
+  given: string | undefined,
+  option: string,
+): T | undefined => {
+  if (given === undefined) return undefined
+  if (!known.includes(given as T)) throw new UsageError(`${option} is ${known.join(' or ')}, not ${given}`)
+  return given as T
+}

@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import type { Shell } from '../../shell.js'
+import { registerCancel } from './cancel.command.js'
+import { registerEvents } from './events.command.js'
+import { registerInterrupt } from './interrupt.command.js'
+import { registerList } from './list.command.js'
+import { registerMessage } from './message.command.js'
+import { registerNew } from './new.command.js'
+import { registerOutcome } from './outcome.command.js'
+import { registerReports } from './reports.command.js'
+import { registerResult } from './result.command.js'
+import { registerShow } from './show.command.js'
+import { registerWatch } from './watch.command.js'
+
+export const registerNode = (program: Command, shell: Shell): void => {
+  const node = program.command('node').description('Create nodes, talk to them, watch them.')
+  const commands = [
+    registerNew,
+    registerList,
+    registerShow,
+    registerWatch,
+    registerMessage,
+    registerInterrupt,
+    registerCancel,
+    registerOutcome,
+    registerReports,
+    registerEvents,
+    registerResult,
+  ]
+  for (const register of commands) register(node, shell)
+}

@@ -1,0 +1,17 @@
+import type { Command } from 'commander'
+import { ago } from '../../clock.js'
+import { command, performs } from '../../invocation.js'
+import type { Shell } from '../../shell.js'
+
+export const registerReports = (node: Command, shell: Shell): void => {
+  const made = command(node, 'reports <id>', { summary: 'Read the reports of a node, oldest first' })
+  performs(made, shell, async ({ client, out, json }, id = '') => {
+    for await (const report of (await client()).nodes.reports.list(id)) {
+      if (json) out.record(report)
+      else
+        out.line(
+          `${out.paint('green', report.kind)} ${out.paint('dim', `${ago(report.created_at)} ago`)}\n${report.body}\n`,
+        )
+    }
+  })
+}

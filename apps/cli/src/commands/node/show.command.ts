@@ -1,0 +1,42 @@
+import type { Command } from 'commander'
+import type { Node } from '#sdk/index.js'
+import { ago } from '../../clock.js'
+import { command, performs } from '../../invocation.js'
+import { facts } from '../../output/table.js'
+import type { Shell } from '../../shell.js'
+
+export const registerShow = (node: Command, shell: Shell): void => {
+  const made = command(node, 'show <id>', { summary: 'Read one node' })
+  performs(made, shell, async ({ client, out, json }, id = '') => {
+    const found = await (await client()).nodes.retrieve(id)
+    if (json) out.json(found)
+    else out.line(facts(pairsOf(found)))
+  })
+}
+
+const pairsOf = (node: Node): [string, string | number | null][] => [
+  ['id', node.id],
+  ['name', node.name],
+  ['description', node.description],
+  ['status', node.intent ? `${node.status} (${node.intent})` : node.status],
+  ['fault', node.fault && `${node.fault.kind}: ${node.fault.message}`],
+  ['kind', `${node.kind}, ${node.mode}, ${node.lifecycle}`],
+  ['engine', node.exec ? `${node.engine}: ${node.exec.argv.join(' ')}` : node.engine],
+  ['model', node.engine === 'exec' ? null : (node.model.override ?? node.model.strength)],
+  ['cwd', node.cwd],
+  ['parent', node.parent_id],
+  ['scopes', node.scopes.join(' ')],
+  ['generation', `${node.generation}, engagement ${node.engagement}, ${node.cycles} cycles`],
+  [
+    'broker',
+    node.broker && `pid ${node.broker.pid} on ${node.broker.host_id}, seen ${ago(node.broker.heartbeat_at)} ago`,
+  ],
+  [
+    'usage',
+    node.usage.input_tokens
+      ? `${node.usage.input_tokens} tokens in, ${node.usage.output_tokens} out, $${node.usage.cost_usd.toFixed(4)}`
+      : null,
+  ],
+  ['created', `${node.created_at} (${ago(node.created_at)} ago)`],
+  ['updated', `${node.updated_at} (${ago(node.updated_at)} ago)`],
+]

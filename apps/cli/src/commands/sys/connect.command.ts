@@ -1,0 +1,29 @@
+import type { Command } from 'commander'
+import { UsageError } from '../../failure.js'
+import { command, performs } from '../../invocation.js'
+import type { Shell } from '../../shell.js'
+
+export const registerConnect = (sys: Command, shell: Shell): void => {
+  const made = command(sys, 'connect', {
+    summary: "Print the daemon's address and the owner's token",
+    about: 'Whoever holds the token can do everything that you can.',
+    examples: [
+      ['svc sys connect', 'as lines that a shell understands'],
+      ['eval "$(svc sys connect)"', 'connect programs of this shell'],
+      ['svc sys connect --json', '{"base_url": …, "token": …}'],
+    ],
+  })
+  performs(made, shell, async ({ connection, client, out, json }) => {
+    const { baseUrl, token } = connection()
+    if (token === undefined) {
+      throw new UsageError(
+        'there is no token yet',
+        'start the daemon with `svc sys up`: it makes one at its first start',
+      )
+    }
+    // Says at once when the daemon is away or doesn't take this token.
+    await (await client()).system.status()
+    if (json) out.json({ base_url: baseUrl, token })
+    else out.line(`export SVC_BASE_URL=${baseUrl}\nexport SVC_TOKEN=${token}`)
+  })
+}

@@ -1,0 +1,26 @@
+import type { Command } from 'commander'
+import { CommandError } from '../../failure.js'
+import { command, performs } from '../../invocation.js'
+import { daemonChecks } from '../../local/daemon.checks.js'
+import { machineChecks } from '../../local/machine.checks.js'
+import type { Shell } from '../../shell.js'
+
+export const registerDoctor = (sys: Command, shell: Shell): void => {
+  const made = command(sys, 'doctor', {
+    summary: 'Look for what is missing on this machine, and say how to mend it',
+    examples: [['svc sys doctor', 'check Node, servers, disk, sandbox, daemon, host and models']],
+  })
+  performs(made, shell, async ({ client, out, json }) => {
+    const findings = [...machineChecks(shell.env), ...(await daemonChecks(await client()))]
+    if (json) out.json({ findings })
+    else {
+      for (const { name, state, detail, remedy } of findings) {
+        const mark = { ok: out.paint('green', '✓'), warn: out.paint('yellow', '!'), fail: out.paint('red', '✗') }[state]
+        out.line(`${mark} ${name.padEnd(10)} ${detail}`)
+        if (remedy) out.line(`  ${' '.repeat(10)} → ${remedy}`)
+      }
+    }
+    const failed = findings.filter(({ state }) => state === 'fail')
+    if (failed.length) throw new CommandError(`${failed.map(({ name }) => name).join(', ')}: not as svc needs it`)
+  })
+}

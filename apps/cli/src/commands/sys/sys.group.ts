@@ -1,0 +1,20 @@
+import type { Command } from 'commander'
+import type { Shell } from '../../shell.js'
+import { registerConnect } from './connect.command.js'
+import { registerDoctor } from './doctor.command.js'
+import { registerDown } from './down.command.js'
+import { registerStatus } from './status.command.js'
+import { registerUp } from './up.command.js'
+import { registerVersion } from './version.command.js'
+
+export const registerSys = (program: Command, shell: Shell): void => {
+  const sys = program.command('sys').description('Start, stop and look at the daemon.')
+  registerStatus(sys, shell)
+  registerVersion(sys, shell)
+  // The daemon belongs to its owner: an agent inside a node neither starts nor stops it, nor reads its token.
+  if (shell.nodeId !== undefined) return
+  registerUp(sys, shell)
+  registerDown(sys, shell)
+  registerConnect(sys, shell)
+  registerDoctor(sys, shell)
+}

@@ -1,0 +1,39 @@
+import type { Client } from '#sdk/index.js'
+import { UsageError } from './failure.js'
+import { localDaemon, ownerToken } from './local/data-directory.js'
+import type { Shell } from './shell.js'
+
+export interface ConnectionFlags {
+  readonly baseUrl?: string
+  readonly token?: string
+}
+
+export interface Connection {
+  readonly baseUrl: string
+  readonly token: string | undefined
+}
+
+const sameOrigin = (one: string, other: string): boolean => new URL(one).origin === new URL(other).origin
+
+/**
+ * Where to and with which token: flags, then the environment, then the daemon of this machine. The owner's token is read
+ * only for the daemon that it belongs to, and never on behalf of an agent inside a node.
+ *
+ * @throws UsageError for an address that isn't one
+ */
+export const resolveConnection = ({ env, nodeId }: Shell, flags: ConnectionFlags = {}): Connection => {
+  const local = localDaemon(env)
+  const baseUrl = flags.baseUrl ?? (env.SVC_BASE_URL || local.baseUrl)
+  if (!URL.canParse(baseUrl) || !/^https?:/.test(baseUrl)) {
+    throw new UsageError(`${baseUrl} is no address of a daemon`, 'give one like http://127.0.0.1:7420')
+  }
+  const given = flags.token ?? (env.SVC_TOKEN || undefined)
+  const mayUseOwners = nodeId === undefined && sameOrigin(baseUrl, local.baseUrl)
+  return { baseUrl, token: given ?? (mayUseOwners ? ownerToken(local) : undefined) }
+}
+
+export const connect = async (shell: Shell, flags?: ConnectionFlags): Promise<Client> => {
+  const { Client } = await import('#sdk/index.js')
+  const { baseUrl, token } = resolveConnection(shell, flags)
+  return new Client(token === undefined ? { baseUrl } : { baseUrl, token })
+}

@@ -1,0 +1,53 @@
+import type { Command } from 'commander'
+import type { Shell } from './shell.js'
+
+/** @param whole makes the tree with every group loaded, for who must know all commands */
+export type Register = (program: Command, shell: Shell, whole: () => Promise<Command>) => void
+
+export interface Group {
+  readonly name: string
+  readonly summary: string
+  /** Whether this caller can use it: an agent inside a node has no business with the daemon's keys. */
+  readonly shown: (shell: Shell) => boolean
+  readonly load: () => Promise<Register>
+}
+
+/** Every top-level command. Only the one that is called is loaded, so that a call stays short. */
+export const groups: readonly Group[] = [
+  {
+    name: 'sys',
+    summary: 'Start, stop and look at the daemon',
+    shown: () => true,
+    load: async () => (await import('./commands/sys/sys.group.js')).registerSys,
+  },
+  {
+    name: 'node',
+    summary: 'Create nodes, talk to them, watch them',
+    shown: () => true,
+    load: async () => (await import('./commands/node/node.group.js')).registerNode,
+  },
+  {
+    name: 'push',
+    summary: 'Publish a report, as the node that this runs in',
+    shown: (shell) => shell.nodeId !== undefined,
+    load: async () => (await import('./commands/push.command.js')).registerPush,
+  },
+  {
+    name: 'model',
+    summary: 'Providers, credentials and which model serves which strength',
+    shown: (shell) => shell.nodeId === undefined,
+    load: async () => (await import('./commands/model/model.group.js')).registerModel,
+  },
+  {
+    name: 'request',
+    summary: 'Call any route of the daemon',
+    shown: () => true,
+    load: async () => (await import('./commands/request.command.js')).registerRequest,
+  },
+  {
+    name: 'completion',
+    summary: 'Print the completion script of a shell',
+    shown: () => true,
+    load: async () => (await import('./commands/completion.command.js')).registerCompletion,
+  },
+]

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { UsageError } from './failure.js'
+
+/** A text argument: `-` reads it from standard input. @throws UsageError when nothing is there */
+export const textOf = async (given: string | undefined, what: string): Promise<string> => {
+  const found = given === '-' ? (await text(process.stdin)).replace(/\n$/, '') : given
+  if (!found)
+    throw new UsageError(`${what} is missing`, `give it as an argument, or "-" to read it from standard input`)
+  return found
+}
+
+/** A JSON value: itself, `@file`, or `-` for standard input. @throws UsageError when it is no JSON */
+export const jsonOf = async (given: string, what: string): Promise<unknown> => {
+  const source = given === '-' ? await text(process.stdin) : given.startsWith('@') ? fileText(given.slice(1)) : given
+  try {
+    return JSON.parse(source)
+  } catch (error) {
+    throw new UsageError(`${what} is not JSON: ${(error as Error).message}`)
+  }
+}
+
+/** @throws UsageError when the file can't be read */
+export const fileText = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new UsageError(`cannot read ${path}: ${(error as Error).message}`)
+  }
+}
+
+/** One line typed on the terminal without being shown. */
+export const hiddenLine = (prompt: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { stdin, stderr } = process
+    let line = ''
+    const finish = (end: () => void) => {
+      stdin.setRawMode(false)
+      stdin.pause()
+      stdin.off('data', onData)
+      stderr.write('\n')
+      end()
+    }
+    const onData = (piece: Buffer) => {
+      for (const key of piece.toString('utf8')) {
+        if (key === '\u0003') return finish(() => reject(new UsageError('canceled')))
+        if (key === '\r' || key === '\n' || key === '\u0004') return finish(() => resolve(line))
+        line = key === '\u007f' || key === '\b' ? line.slice(0, -1) : line + key
+      }
+    }
+    stderr.write(prompt)
+    stdin.setRawMode(true)
+    stdin.resume()
+    stdin.on('data', onData)
+  })
+
+/** A whole number of an option. @throws UsageError */
+export const wholeNumber = (text: string): number => {
+  if (!/^\d+$/.test(text)) throw new UsageError(`${text} is not a whole number`)
+  return Number(text)
+}

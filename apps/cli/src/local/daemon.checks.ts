@@ -1,0 +1,55 @@
+import type { Client, SvcError, SystemStatus } from '#sdk/index.js'
+import type { Finding } from './finding.js'
+
+/** What only a running daemon can say. */
+export const daemonChecks = async (client: Client): Promise<Finding[]> => {
+  try {
+    const { status, readiness } = await client.auth.status({ maxRetries: 0, timeout: 10_000 })
+    const missing = status.parts.filter(({ state }) => state !== 'ready')
+    const daemon: Finding = status.ready
+      ? { name: 'daemon', state: 'ok', detail: `${status.version} at ${status.base_url}` }
+      : {
+          name: 'daemon',
+          state: 'fail',
+          detail: `not ready: ${missing.map(({ name, state }) => `${name} is ${state}`).join(', ')}`,
+          remedy: 'its log says why: log/daemon.log in its data directory',
+        }
+    return [daemon, hostCheck(status), modelCheck(readiness)]
+  } catch (error) {
+    const { message, remedy, kind } = error as SvcError
+    const away = kind === 'connection'
+    return [
+      {
+        name: 'daemon',
+        state: away ? 'warn' : 'fail',
+        detail: away ? `none answers at ${client.baseUrl}` : message,
+        remedy: away ? 'svc sys up' : (remedy ?? 'svc sys connect'),
+      },
+    ]
+  }
+}
+
+const hostCheck = ({ brokers }: SystemStatus): Finding =>
+  brokers
+    ? {
+        name: 'host',
+        state: 'ok',
+        detail: `${brokers.live} brokers live, ${brokers.warm} warm, at most ${brokers.cap}`,
+      }
+    : {
+        name: 'host',
+        state: 'fail',
+        detail: 'no host answers: nodes can be created and none can run',
+        remedy: 'svc sys down --nodes && svc sys up',
+      }
+
+const modelCheck = (
+  readiness: { ready: boolean; remedy: string | null; strengths: { model: string | null }[] } | null,
+): Finding => {
+  if (readiness?.ready) {
+    const models = [...new Set(readiness.strengths.flatMap(({ model }) => model ?? []))]
+    return { name: 'models', state: 'ok', detail: models.join(', ') }
+  }
+  const remedy = readiness?.remedy ?? 'svc model add openai --key-file <file>, or svc model add ollama --model <name>'
+  return { name: 'models', state: 'warn', detail: 'no model can serve a call; exec nodes need none', remedy }
+}

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, realpathSync } from 'node:fs'
+import { until } from '../clock.js'
+import { readText } from './data-directory.js'
+
+const politeMs = 5000
+const finalMs = 2000
+
+/**
+ * Ends what a daemon that is gone left behind: every process that carries the mark of its data directory. Asks first,
+ * kills after 5 s. Answers the pids that survive.
+ */
+export const endMarked = async (dataDir: string): Promise<number[]> => {
+  const mark = markOf(dataDir)
+  if (mark === undefined) return []
+  for (const [name, ms] of [
+    ['SIGTERM', politeMs],
+    ['SIGKILL', finalMs],
+  ] as const) {
+    for (const pid of marked(mark)) signal(pid, name)
+    if (await until(ms, () => (marked(mark).length ? undefined : true))) return []
+  }
+  return marked(mark)
+}
+
+/** As the daemon makes it; undefined when the directory was never there. */
+const markOf = (dataDir: string): string | undefined => {
+  try {
+    return `svc-${createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 12)}`
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+const marked = (mark: string): number[] =>
+  readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && pid !== process.pid && carries(pid, mark))
+
+/** Postgres' workers overwrite their environment with a title, which names the mark too. */
+const carries = (pid: number, mark: string): boolean =>
+  `\0${procText(pid, 'environ')}`.includes(`\0SVC_DATA_MARK=${mark}\0`) ||
+  procText(pid, 'cmdline').startsWith(`postgres: ${mark}: `)
+
+/** Empty for a process that is gone, or of another account. */
+const procText = (pid: number, file: string): string => {
+  try {
+    return readText(`/proc/${pid}/${file}`) ?? ''
+  } catch (error) {
+    if (['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) return ''
+    throw error
+  }
+}
+
+const signal = (pid: number, name: NodeJS.Signals): void => {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if (!['ESRCH', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+  }
+}

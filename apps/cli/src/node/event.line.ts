@@ -1,0 +1,64 @@
+import type { Output } from '../output/output.js'
+import { brief } from '../output/table.js'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** One line for a durable event; undefined for those that a person has no use for. */
+export const eventLine = (type: string, data: Fields, out: Output): string | undefined => {
+  const quiet = (text: string) => out.paint('dim', text)
+  switch (type) {
+    case 'tool.started':
+      return `${out.paint('blue', '▸')} ${data.name} ${quiet(brief(inputText(data.input), 100))}`
+    case 'tool.ended':
+      return data.status === 'completed'
+        ? undefined
+        : out.paint('yellow', `  ${data.name}: ${data.status}${exitText(data.exit_code)}`)
+    case 'report.pushed':
+      return `${out.paint('green', `${data.kind} report`)}\n${data.body}`
+    case 'result.submitted':
+      return `${out.paint('green', 'result')} ${JSON.stringify(data.value)}`
+    case 'message.accepted':
+      return data.kind === 'prompt'
+        ? undefined
+        : quiet(`← ${data.tier} ${data.kind}: ${brief(String(data.body ?? ''), 100)}`)
+    case 'node.fault':
+      return out.paint('red', `fault: ${faultText(data.fault)}`)
+    case 'node.dead':
+      return out.paint('red', `dead: ${faultText(data.fault)}`)
+    case 'node.done':
+    case 'node.canceled':
+    case 'node.idle':
+    case 'node.interrupted':
+    case 'node.revived':
+      return quiet(type.slice('node.'.length))
+    case 'node.launching':
+      return Number(data.generation) > 1
+        ? quiet(`starting again (${data.reason ?? 'generation'} ${data.generation})`)
+        : undefined
+    case 'model.call_unknown':
+      return out.paint('yellow', 'the end of a model call is unknown')
+    case 'child.reported':
+    case 'child.ended':
+      return quiet(`${type.replace('.', ' ')}: ${data.node_id ?? data.child_id ?? ''}`)
+    default:
+      return undefined
+  }
+}
+
+/** A command as it is typed; other inputs as JSON. */
+const inputText = (input: unknown): string => {
+  if (typeof input === 'object' && input !== null) {
+    const [only, ...others] = Object.values(input)
+    if (typeof only === 'string' && !others.length) return only
+    const command = (input as { command?: unknown }).command
+    if (typeof command === 'string') return command
+  }
+  return typeof input === 'string' ? input : JSON.stringify(input ?? '')
+}
+
+const exitText = (code: unknown): string => (typeof code === 'number' ? `, exit code ${code}` : '')
+
+const faultText = (fault: unknown): string => {
+  const { kind, message } = (fault ?? {}) as { kind?: string; message?: string }
+  return [kind, message].filter(Boolean).join(': ') || 'unknown'
+}

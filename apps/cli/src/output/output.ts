@@ -1,0 +1,58 @@
+import { styleText } from 'node:util'
+
+type Format = Parameters<typeof styleText>[0]
+
+/** The two streams of a call. Results go to standard output, everything about them to standard error. */
+export class Output {
+  readonly #out: NodeJS.WriteStream
+  readonly #err: NodeJS.WriteStream
+  readonly #coloured: (stream: NodeJS.WriteStream) => boolean
+
+  constructor(out: NodeJS.WriteStream, err: NodeJS.WriteStream, env: NodeJS.ProcessEnv) {
+    this.#out = out
+    this.#err = err
+    this.#coloured = (stream) => stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
+    // `svc … | head` closes our output early: that ends the call, and is no failure.
+    out.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+  }
+
+  get isTerminal(): boolean {
+    return this.#out.isTTY === true
+  }
+
+  /** Text of a result, with a line end. */
+  line(text = ''): void {
+    this.write(`${text}\n`)
+  }
+
+  write(text: string): void {
+    this.#out.write(this.isTerminal ? printable(text) : text)
+  }
+
+  /** One JSON value for a reader, over several lines. */
+  json(value: unknown): void {
+    this.#out.write(`${JSON.stringify(value, null, 2)}\n`)
+  }
+
+  /** One record of a stream, on one line. */
+  record(value: unknown): void {
+    this.#out.write(`${JSON.stringify(value)}\n`)
+  }
+
+  /** A remark to the person, which is no part of the result. */
+  note(text: string): void {
+    this.#err.write(`${text}\n`)
+  }
+
+  paint(format: Format, text: string): string {
+    return this.#coloured(this.#out) ? styleText(format, text, { validateStream: false }) : text
+  }
+
+  paintNote(format: Format, text: string): string {
+    return this.#coloured(this.#err) ? styleText(format, text, { validateStream: false }) : text
+  }
+}
+
+/** Texts of agents and programs must not steer the terminal: only colours of SGR pass. */
+export const printable = (text: string): string =>
+  text.replace(/\x1b\[[0-9;]*m|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, (found) => (found.endsWith('m') ? found : ''))

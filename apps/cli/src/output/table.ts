@@ -1,0 +1,23 @@
+/** Rows under headings, columns two spaces apart; nothing but the headings where there are no rows. */
+export const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string => {
+  const widths = headings.map((heading, at) => Math.max(heading.length, ...rows.map((row) => (row[at] ?? '').length)))
+  const lineOf = (cells: readonly string[]) =>
+    cells
+      .map((cell, at) => (at === cells.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)))
+      .join('  ')
+      .trimEnd()
+  return [headings, ...rows].map(lineOf).join('\n')
+}
+
+/** Names and values in two columns; absent values are left out. */
+export const facts = (pairs: readonly (readonly [string, string | number | null | undefined])[]): string => {
+  const given = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '')
+  const width = Math.max(0, ...given.map(([name]) => name.length))
+  return given.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')
+}
+
+/** The first line of a text, cut to a length. */
+export const brief = (text: string, length = 60): string => {
+  const [first = ''] = text.split('\n')
+  return first.length > length ? `${first.slice(0, length - 1)}…` : first
+}
