@@ -139,7 +139,7 @@ export class Writer {
     }
     if (logged.length && publish) guarded(() => publish(logged))
     for (const effect of tx.effects) guarded(effect)
-    if (tx.messages.length) outbox?.wake()
+    if (tx.messages.length) guarded(() => outbox?.wake())
   }
 
   #refuseLate(ctx: Context): void {
