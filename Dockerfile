@@ -25,6 +25,6 @@ COPY --from=build /app/bin ./bin
 COPY --from=build /app/prisma/migrations ./prisma/migrations
 COPY --from=build /app/scripts/health-check.mjs ./scripts/
 COPY --from=build /app/dist ./dist
-RUN install --directory --owner=node --group=node --mode=0700 /data
+RUN install --directory --owner=node --group=node --mode=0700 /data /owner
 USER node
 CMD ["node", "dist/apps/gateway/src/main.js"]

@@ -8,20 +8,13 @@ export interface HealthState {
   check(): Promise<void>
 }
 
-export interface HealthListener {
-  close(): Promise<void>
-}
-
 /**
  * Answers `GET /healthz` for a supervisor: 200 while the service serves, 503 with the reason otherwise.
- * `listen` is `host:port`; without it nothing listens.
+ * `listen` is `host:port`; without it nothing listens. 
+ * It answers until the process ends.
  */
-export async function listenForHealth(
-  service: string,
-  listen: string | undefined,
-  state: HealthState,
-): Promise<HealthListener | undefined> {
-  if (!listen) return undefined
+export async function listenForHealth(service: string, listen: string | undefined, state: HealthState): Promise<void> {
+  if (!listen) return
   const server = createServer((request, response) => {
     const answer = (status: number, reason?: string): void => {
       response.writeHead(status, { 'content-type': 'application/json' })
@@ -37,13 +30,7 @@ export async function listenForHealth(
     }
   })
   const { hostname, port } = new URL(`http://${listen}`)
+  server.unref()
   server.listen(Number(port), hostname.replace(/^\[|\]$/g, ''))
   await once(server, 'listening')
-  return {
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
 }

@@ -74,21 +74,24 @@ export async function startService(definition: ServiceDefinition, setup: Service
 export async function runService(definition: ServiceDefinition): Promise<void> {
   const log = createLogger(definition.name)
   const state: HealthState = { phase: 'starting', check: async () => undefined }
+  let service: RunningService | undefined
+  // Before the start: the first process of a container ignores a signal that it has no handler for. A service that is
+  // still starting has taken no work and ends at once.
+  onStopSignal({
+    log,
+    within: drainWithin,
+    drain: async () => {
+      state.phase = 'draining'
+      await service?.close()
+    },
+  })
   try {
     const settings = loadSettings(withSecretFiles(process.env))
-    const health = await listenForHealth(definition.name, settings.SVC_HEALTH_LISTEN, state)
-    const service = await startService(definition, { name: definition.name, settings, log })
-    Object.assign(state, { phase: 'serving', check: () => service.healthy() })
+    await listenForHealth(definition.name, settings.SVC_HEALTH_LISTEN, state)
+    const running = await startService(definition, { name: definition.name, settings, log })
+    service = running
+    Object.assign(state, { phase: 'serving', check: () => running.healthy() })
     log.info({ pid: process.pid }, 'serving')
-    onStopSignal({
-      log,
-      within: drainWithin,
-      drain: async () => {
-        state.phase = 'draining'
-        await service.close()
-        await health?.close()
-      },
-    })
   } catch (error) {
     log.fatal({ err: error }, `${definition.name} can’t start: ${(error as Error).message}`)
     process.exit(1)
