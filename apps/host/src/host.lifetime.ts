@@ -1,4 +1,11 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleInit } from '@nestjs/common'
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleInit,
+} from '@nestjs/common'
+import { BusServer } from '#common/kernel/bus/bus.server.js'
 import { systemClock } from '#common/kernel/clock.js'
 import type { Logger } from '#common/kernel/log.js'
 import { acquireDataLock, type DataLock } from '#common/kernel/servers/data-lock.js'
@@ -13,13 +20,14 @@ import { leftoversOf, reapLeftovers } from './process/leftover.reaper.js'
  * broker's tree dies, lifecycle is told, and only then the bus is left.
  */
 @Injectable()
-export class HostLifetime implements OnModuleInit, BeforeApplicationShutdown {
+export class HostLifetime implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   #lock: DataLock | undefined
 
   constructor(
     @Inject(HOST_PLACE) private readonly place: HostPlace,
     @Inject(BrokerService) private readonly brokers: BrokerService,
     @Inject(HeartbeatService) private readonly heartbeat: HeartbeatService,
+    @Inject(BusServer) private readonly server: BusServer,
     @Inject(LOG) private readonly log: Logger,
   ) {}
 
@@ -30,6 +38,11 @@ export class HostLifetime implements OnModuleInit, BeforeApplicationShutdown {
     const reaped = await reapLeftovers(leftoversOf(hostId, incarnation, dataMark), systemClock)
     if (reaped) this.log.warn({ processes: reaped }, 'ended what an earlier start of this host left')
     this.brokers.warmUp()
+  }
+
+  /** Whoever hears the first hello may give the first command. */
+  async onApplicationBootstrap(): Promise<void> {
+    await this.server.listen()
     this.heartbeat.start()
   }
 

@@ -17,7 +17,17 @@ export class HostModule {
     if (!url) throw new Error('NATS_URL is not set: the host takes its commands from the bus')
     return {
       module: HostModule,
-      imports: [BusModule.forRoot({ service: 'host', url, name: `svc-host-${hostId}`, operations, hostId, log })],
+      imports: [
+        BusModule.forRoot({
+          service: 'host',
+          url,
+          name: `svc-host-${hostId}`,
+          operations,
+          hostId,
+          log,
+          listen: 'explicit',
+        }),
+      ],
       providers: [
         { provide: HOST_PLACE, useFactory: () => hostPlaceOf(settings) },
         BrokerFactory,

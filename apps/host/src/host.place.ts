@@ -3,8 +3,8 @@ import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import type { Settings } from '#common/kernel/config.js'
 import { type DataDirectory, openDataDirectory, privateDirectory } from '#common/kernel/servers/data-directory.js'
-import { findBrokerProgram } from './broker/broker-program.js'
 import type { PoolLimits } from './broker/broker-pool.js'
+import { findBrokerProgram } from './broker/broker-program.js'
 
 /** Where this host stands and what it may use. */
 export interface HostPlace {

@@ -52,7 +52,8 @@ export class DeltaFeed {
     if (this.#waitingLength + text.length > waitingLimit) return
     this.#waitingLength += text.length
     const last = this.#waiting.at(-1)
-    if (last && last.channel === channel && last.call_id === callId && last.offset + last.text.length === delta.offset) last.text += text
+    if (last && last.channel === channel && last.call_id === callId && last.offset + last.text.length === delta.offset)
+      last.text += text
     else this.#waiting.push(delta)
     this.#schedule()
   }
@@ -74,7 +75,14 @@ export class DeltaFeed {
   }
 
   #deltaOf({ message, channel, callId }: Part, offset: number, text: string): Delta {
-    return { generation: this.generation, message, channel, ...(callId !== undefined && { call_id: callId }), offset, text }
+    return {
+      generation: this.generation,
+      message,
+      channel,
+      ...(callId !== undefined && { call_id: callId }),
+      offset,
+      text,
+    }
   }
 
   #schedule(): void {

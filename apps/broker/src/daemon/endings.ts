@@ -11,7 +11,13 @@ export class Ended extends Error {
 export class JournalMoved extends Error {}
 
 const ending = new Set([
-  'stale_generation', 'token_missing', 'token_invalid', 'token_expired', 'token_revoked', 'node_token_required', 'not_found',
+  'stale_generation',
+  'token_missing',
+  'token_invalid',
+  'token_expired',
+  'token_revoked',
+  'node_token_required',
+  'not_found',
 ])
 
 /** Whether this answer means that somebody else hosts the node, or nobody any more. */

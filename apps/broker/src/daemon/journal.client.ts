@@ -52,7 +52,10 @@ export class JournalClient {
       const { final: _, ...ended } = entry
       return ended
     })
-    const answer = await this.daemon.post<NodesBrokerJournalResponse>('broker/journal', { from: this.next, entries: rest })
+    const answer = await this.daemon.post<NodesBrokerJournalResponse>('broker/journal', {
+      from: this.next,
+      entries: rest,
+    })
     this.next = answer.next_ord
     return answer.next
   }

@@ -60,13 +60,16 @@ export class SignalFeed {
     if (this.#ended.signal.aborted) return
     switch (told.type) {
       case 'mail':
-        return this.listener.onMail(told)
+        this.listener.onMail(told)
+        break
       case 'stop':
-        return this.listener.onStop(told.reason)
+        this.listener.onStop(told.reason)
+        break
       case 'interrupt':
-        if (told.request <= this.#lastInterrupt) return
+        if (told.request <= this.#lastInterrupt) break
         this.#lastInterrupt = told.request
-        return this.listener.onInterrupt()
+        this.listener.onInterrupt()
+        break
     }
   }
 }

@@ -32,14 +32,29 @@ export class ExecEngine implements NodeEngine {
     const call_id = `exec-${turn}`
     await session.append(
       { type: 'turn_started', turn, mail: mail.map(({ id }) => id), content: mail.map(mailPart) },
-      { type: 'tool_started', turn, step, call_id, name, input: { argv: this.#spec.argv, cwd: session.assignment.cwd } },
+      {
+        type: 'tool_started',
+        turn,
+        step,
+        call_id,
+        name,
+        input: { argv: this.#spec.argv, cwd: session.assignment.cwd },
+      },
     )
     session.deltas.begin()
     const record = new ExecRecord((channel, text) => session.deltas.push(channel, text, call_id))
     const began = monotonic()
     const end = await this.#execute(turn, mail as [MailEntry, ...MailEntry[]], record)
     const ended = (status: Ended['status'], output: string): Ended => ({
-      type: 'tool_ended', turn, step, call_id, name, status, output, exit_code: end.code, duration_ms: Math.round(monotonic() - began),
+      type: 'tool_ended',
+      turn,
+      step,
+      call_id,
+      name,
+      status,
+      output,
+      exit_code: end.code,
+      duration_ms: Math.round(monotonic() - began),
     })
     if (session.ended.aborted) throw session.ended.reason
     if (session.turnSignal.reason instanceof Interrupted) {
@@ -58,9 +73,18 @@ export class ExecEngine implements NodeEngine {
       'The process that hosted this program was lost while it ran, and the program was ended with it. How far it came is ' +
       'not known; it is not run again by itself. Send the node a message to run it again.'
     return this.session.append(
-      ...dangling.map(({ call_id, step }): Ended => ({
-        type: 'tool_ended', turn, step, call_id, name, status: 'outcome_unknown', output: why, exit_code: null,
-      })),
+      ...dangling.map(
+        ({ call_id, step }): Ended => ({
+          type: 'tool_ended',
+          turn,
+          step,
+          call_id,
+          name,
+          status: 'outcome_unknown',
+          output: why,
+          exit_code: null,
+        }),
+      ),
       failed(turn, why),
     )
   }
@@ -96,7 +120,9 @@ export class ExecEngine implements NodeEngine {
   /** Mail that comes while the program runs is written to it, and is in the record before that. */
   async #feed(turn: number, program: ToolProcess, running: AbortSignal): Promise<void> {
     const { session } = this
-    const over = new Promise<'over'>((resolve) => running.addEventListener('abort', () => resolve('over'), { once: true }))
+    const over = new Promise<'over'>((resolve) =>
+      running.addEventListener('abort', () => resolve('over'), { once: true }),
+    )
     try {
       for (;;) {
         const announced = session.mailAnnounced()
@@ -120,7 +146,10 @@ export class ExecEngine implements NodeEngine {
     if (assignment.result_schema) {
       const outcome = await daemon.get<Outcome>('outcome')
       if (outcome.result === undefined) {
-        return failed(turn, 'The program ended with exit code 0, but without submitting the result that this node owes.')
+        return failed(
+          turn,
+          'The program ended with exit code 0, but without submitting the result that this node owes.',
+        )
       }
     }
     const done = { type: 'turn_ended', turn, status: 'completed' } as const
@@ -131,7 +160,9 @@ export class ExecEngine implements NodeEngine {
   async #reported(): Promise<boolean> {
     const { assignment, daemon } = this.session
     for (let after = ''; ; ) {
-      const page = await daemon.get<NodesReportsListResponse>(`reports?limit=200${after && `&after=${encodeURIComponent(after)}`}`)
+      const page = await daemon.get<NodesReportsListResponse>(
+        `reports?limit=200${after && `&after=${encodeURIComponent(after)}`}`,
+      )
       if (page.data.some(({ engagement }) => engagement >= assignment.engagement)) return true
       if (!page.next_cursor) return false
       after = page.next_cursor
@@ -153,7 +184,12 @@ export class ExecEngine implements NodeEngine {
   }
 }
 
-const failed = (turn: number, why: string): TurnEnded => ({ type: 'turn_ended', turn, status: 'failed', fault: faultOf('other', why) })
+const failed = (turn: number, why: string): TurnEnded => ({
+  type: 'turn_ended',
+  turn,
+  status: 'failed',
+  fault: faultOf('other', why),
+})
 
 /** Said apart, since a missing directory and a missing program are the same error to the system. */
 const directoryRefusal = (cwd: string): NodeJS.ErrnoException | undefined => {
@@ -161,6 +197,9 @@ const directoryRefusal = (cwd: string): NodeJS.ErrnoException | undefined => {
     if (statSync(cwd).isDirectory()) return undefined
     return Object.assign(new Error('it is not a directory'), { syscall: 'cwd' })
   } catch (error) {
-    return Object.assign(new Error((error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it does not exist' : (error as Error).message), { syscall: 'cwd' })
+    return Object.assign(
+      new Error((error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it does not exist' : (error as Error).message),
+      { syscall: 'cwd' },
+    )
   }
 }

@@ -11,4 +11,6 @@ export const mailLine = ({ id, tier, kind, body, source }: MailEntry): string =>
  * bodies as they are, a blank line between them.
  */
 export const firstInput = (stdin: ExecSpec['stdin'], [first, ...rest]: readonly [MailEntry, ...MailEntry[]]): string =>
-  stdin === 'text' ? [first, ...rest].map(({ body }) => body).join('\n\n') : promptLine(first) + rest.map(mailLine).join('')
+  stdin === 'text'
+    ? [first, ...rest].map(({ body }) => body).join('\n\n')
+    : promptLine(first) + rest.map(mailLine).join('')

@@ -37,6 +37,8 @@ export class ExecRecord {
   failure({ code, signal }: Pick<ToolEnd, 'code' | 'signal'>): string {
     const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`
     const said = this.#stderr.text(() => '[…]').trim()
-    return said ? `The program ${how}. The end of its standard error:\n${said}` : `The program ${how} and wrote nothing to its standard error.`
+    return said
+      ? `The program ${how}. The end of its standard error:\n${said}`
+      : `The program ${how} and wrote nothing to its standard error.`
   }
 }

@@ -27,7 +27,11 @@ const resultOf = (call: Extract<ContentPart, { type: 'tool_call' }>, ended: Ende
  * that made it, whether its end is known or not; turns that were interrupted say so.
  */
 export const conversationOf = (journal: readonly JournalEntry[]): ConversationMessage[] => {
-  const ends = new Map(journal.flatMap((entry) => (entry.type === 'tool_ended' ? [[keyOf(entry.turn, entry.call_id), entry] as const] : [])))
+  const ends = new Map(
+    journal.flatMap((entry) =>
+      entry.type === 'tool_ended' ? [[keyOf(entry.turn, entry.call_id), entry] as const] : [],
+    ),
+  )
   const messages: ConversationMessage[] = []
   let interrupted = false
   for (const entry of journal) {
@@ -42,7 +46,11 @@ export const conversationOf = (journal: readonly JournalEntry[]): ConversationMe
         if (!entry.content.length) break
         messages.push({ role: entry.role, content: entry.content.map(shown) })
         const calls = entry.content.filter((part) => part.type === 'tool_call')
-        if (calls.length) messages.push({ role: 'tool', content: calls.map((call) => resultOf(call, ends.get(keyOf(entry.turn, call.call_id)))) })
+        if (calls.length)
+          messages.push({
+            role: 'tool',
+            content: calls.map((call) => resultOf(call, ends.get(keyOf(entry.turn, call.call_id)))),
+          })
         break
       }
       case 'turn_ended':

@@ -28,7 +28,12 @@ export class LoopEngine implements NodeEngine {
   }
 
   async run(turn: number, mail: readonly MailEntry[]): Promise<Next> {
-    const start: JournalEntry = { type: 'turn_started', turn, mail: mail.map(({ id }) => id), content: mail.map(mailPart) }
+    const start: JournalEntry = {
+      type: 'turn_started',
+      turn,
+      mail: mail.map(({ id }) => id),
+      content: mail.map(mailPart),
+    }
     const before = [...this.session.history]
     const recording = this.session.append(start)
     // Recorded while the model thinks. With one piece of mail nothing is lost by that: a process that dies in between
@@ -68,7 +73,11 @@ export class LoopEngine implements NodeEngine {
     return session.append(...entries, { type: 'turn_ended', turn, status: 'completed', ...finalOf(done) })
   }
 
-  async #steps(turn: number, first: number, recorded?: { recording: Promise<Next>; entries: JournalEntry[] }): Promise<Next> {
+  async #steps(
+    turn: number,
+    first: number,
+    recorded?: { recording: Promise<Next>; entries: JournalEntry[] },
+  ): Promise<Next> {
     const { session } = this
     for (let step = first; step <= stepLimit; step += 1) {
       const fresh = step === 1 && first === 1
@@ -81,21 +90,39 @@ export class LoopEngine implements NodeEngine {
       const calls = callsOf(content)
       if (!calls.length) {
         const ending = endingOf(session.assignment, inTurn, answer)
-        if (ending.do === 'nudge') await session.append(message, { type: 'message', turn, step, role: 'user', content: [ending.part] })
-        else if (ending.do === 'fail') return session.append(message, failed(turn, new TurnFailed(faultOf('other', ending.why))))
+        if (ending.do === 'nudge')
+          await session.append(message, { type: 'message', turn, step, role: 'user', content: [ending.part] })
+        else if (ending.do === 'fail')
+          return session.append(message, failed(turn, new TurnFailed(faultOf('other', ending.why))))
         else return session.append(message, { type: 'turn_ended', turn, status: 'completed', ...finalOf(ending) })
         continue
       }
-      const started = calls.map(({ call_id, name, input }): Started => ({ type: 'tool_started', turn, step, call_id, name, input: input ?? null }))
+      const started = calls.map(
+        ({ call_id, name, input }): Started => ({
+          type: 'tool_started',
+          turn,
+          step,
+          call_id,
+          name,
+          input: input ?? null,
+        }),
+      )
       await session.append(message, ...started)
       const next = await this.#runTools(turn, step, started, new Map(calls.map((call) => [call.call_id, call.invalid])))
       if (next) return next
     }
-    throw new TurnFailed(faultOf('other', `The turn took ${stepLimit} steps without coming to an end, and was stopped.`))
+    throw new TurnFailed(
+      faultOf('other', `The turn took ${stepLimit} steps without coming to an end, and was stopped.`),
+    )
   }
 
   /** Answers the daemon's word when the turn ended with these calls. */
-  async #runTools(turn: number, step: number, started: readonly Started[], invalid: ReadonlyMap<string, string | undefined>): Promise<Next | undefined> {
+  async #runTools(
+    turn: number,
+    step: number,
+    started: readonly Started[],
+    invalid: ReadonlyMap<string, string | undefined>,
+  ): Promise<Next | undefined> {
     const { session } = this
     const signal = session.turnSignal
     const results = await Promise.all(started.map((call) => this.#tools.run(call, signal, invalid.get(call.call_id))))
@@ -105,7 +132,9 @@ export class LoopEngine implements NodeEngine {
     if (done) return session.append(...ended, { type: 'turn_ended', turn, status: 'completed', ...finalOf(done) })
     if (signal.aborted) return session.append(...ended, { type: 'turn_ended', turn, status: 'interrupted' })
     const mail = await this.#steering()
-    const word: Entry[] = mail.length ? [{ type: 'message', turn, step, role: 'user', content: mail.map(mailPart) }] : []
+    const word: Entry[] = mail.length
+      ? [{ type: 'message', turn, step, role: 'user', content: mail.map(mailPart) }]
+      : []
     const next = await session.append(...ended, ...word)
     await session.mailbox.acknowledge(mail)
     // The node was ended by what a tool did: its final report pushed from a shell, for one.
@@ -119,7 +148,11 @@ export class LoopEngine implements NodeEngine {
     return session.mailbox.takeSteering()
   }
 
-  async #ask(turn: number, step: number, recorded?: { recording: Promise<Next>; entries: JournalEntry[] }): Promise<StepAnswer> {
+  async #ask(
+    turn: number,
+    step: number,
+    recorded?: { recording: Promise<Next>; entries: JournalEntry[] },
+  ): Promise<StepAnswer> {
     const { session } = this
     const call = this.#callOf(turn, step, recorded?.entries ?? session.history)
     if (!recorded) return askModel(session, call, session.turnSignal)
@@ -163,12 +196,19 @@ export class LoopEngine implements NodeEngine {
 
 const failed = (turn: number, { fault }: TurnFailed): Entry => ({ type: 'turn_ended', turn, status: 'failed', fault })
 
-const finalOf = ({ final }: { final?: string | undefined }): { final?: string } => (final === undefined ? {} : { final })
+const finalOf = ({ final }: { final?: string | undefined }): { final?: string } =>
+  final === undefined ? {} : { final }
 
 const mailOf = (turn: readonly JournalEntry[]): number =>
   turn.reduce((count, entry) => count + (entry.type === 'turn_started' ? entry.mail.length : 0), 0)
 
 const unknownEnd = ({ turn, step, call_id, name }: Started): ToolEnded => ({
-  type: 'tool_ended', turn, step, call_id, name, status: 'outcome_unknown',
-  output: 'The process that ran this call was lost while it ran. The call may have taken effect in full, in part, or not at all. Look at the present state before you repeat it.',
+  type: 'tool_ended',
+  turn,
+  step,
+  call_id,
+  name,
+  status: 'outcome_unknown',
+  output:
+    'The process that ran this call was lost while it ran. The call may have taken effect in full, in part, or not at all. Look at the present state before you repeat it.',
 })

@@ -13,12 +13,23 @@ export class TurnFailed extends Error {
  * - `again`: the provider failed in a way that may pass: a few more attempts.
  * - `fail`: trying again won't help.
  */
-export type Verdict = { readonly do: 'wait' | 'again'; readonly delay?: number | undefined; readonly fault: TurnFault } | { readonly do: 'fail'; readonly fault: TurnFault }
+export type Verdict =
+  | { readonly do: 'wait' | 'again'; readonly delay?: number | undefined; readonly fault: TurnFault }
+  | { readonly do: 'fail'; readonly fault: TurnFault }
 
 /** A provider that wants a longer pause than this (ms) is left to the supervisor, and the process is freed. */
 const longestPause = 60_000
 
-const away = new Set(['connection_failed', 'timeout', 'service_unavailable', 'not_leader', 'deadline_exceeded', 'storage_full', 'model_call_unknown', 'idempotency_in_progress'])
+const away = new Set([
+  'connection_failed',
+  'timeout',
+  'service_unavailable',
+  'not_leader',
+  'deadline_exceeded',
+  'storage_full',
+  'model_call_unknown',
+  'idempotency_in_progress',
+])
 
 const ofProvider = (error: SvcError): Verdict => {
   const { reason, retry_after_ms } = error.fields as { reason?: string; retry_after_ms?: number }
@@ -53,7 +64,8 @@ export const verdictOf = (error: SvcError): Verdict => {
     return { do: 'fail', fault: faultOf('model_not_found', withRemedy(error)) }
   }
   if (away.has(error.code)) return { do: 'wait', delay: error.retryAfter, fault: faultOf('connection', error.message) }
-  if (error.code === 'rate_limited') return { do: 'again', delay: error.retryAfter, fault: faultOf('rate_limit', error.message) }
+  if (error.code === 'rate_limited')
+    return { do: 'again', delay: error.retryAfter, fault: faultOf('rate_limit', error.message) }
   if (error.retryable || error.kind === 'response') return { do: 'again', fault: faultOf('other', error.message) }
   return { do: 'fail', fault: faultOf('other', withRemedy(error)) }
 }

@@ -33,7 +33,10 @@ export const askModel = async (session: NodeSession, call: TurnCall, signal: Abo
       if (verdict.do === 'again') failures += 1
       else waits += 1
       if (failures >= attempts) throw new TurnFailed(verdict.fault)
-      await pause(Math.max(verdict.delay ?? 0, verdict.do === 'wait' ? backoff(waits, 25, 2000) : backoff(failures, 250, 8000)), signal)
+      await pause(
+        Math.max(verdict.delay ?? 0, verdict.do === 'wait' ? backoff(waits, 25, 2000) : backoff(failures, 250, 8000)),
+        signal,
+      )
       signal.throwIfAborted()
     }
   }

@@ -11,7 +11,8 @@ export type Ending =
 
 const texts: Readonly<Record<Nudge, string>> = {
   cut: 'Your answer was cut off at the length limit. Go on where it ended, in smaller pieces.',
-  result: 'You stopped without handing in the result that you owe. Call submit_result with a value that fits its schema now; if you can\'t, give the closest value that fits.',
+  result:
+    "You stopped without handing in the result that you owe. Call submit_result with a value that fits its schema now; if you can't, give the closest value that fits.",
   report: 'You stopped without saying anything. Give your final report now, with the report tool (kind final).',
 }
 
@@ -27,7 +28,10 @@ const nudged = (turn: readonly JournalEntry[], kind: Nudge): number =>
   turn.filter((entry) => entry.type === 'message' && entry.content.some((part) => noteOf(part)?.nudge === kind)).length
 
 const textOf = (content: readonly ContentPart[]): string =>
-  content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('').trim()
+  content
+    .flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    .join('')
+    .trim()
 
 /** @param turn the entries of this turn before the answer */
 export const endingOf = (
@@ -36,14 +40,21 @@ export const endingOf = (
   answer: Pick<LlmAnswer, 'content' | 'finish_reason'>,
 ): Ending => {
   if (answer.finish_reason === 'length') {
-    return nudged(turn, 'cut') < cutsAllowed ? nudge('cut') : { do: 'fail', why: 'The model ran into its output limit again and again.' }
+    return nudged(turn, 'cut') < cutsAllowed
+      ? nudge('cut')
+      : { do: 'fail', why: 'The model ran into its output limit again and again.' }
   }
-  if (answer.finish_reason === 'content_filter') return { do: 'fail', why: 'The provider withheld the answer (content filter).' }
+  if (answer.finish_reason === 'content_filter')
+    return { do: 'fail', why: 'The provider withheld the answer (content filter).' }
   if (result_schema) {
-    return nudged(turn, 'result') === 0 ? nudge('result') : { do: 'fail', why: 'The model stopped without submitting the result that this node owes.' }
+    return nudged(turn, 'result') === 0
+      ? nudge('result')
+      : { do: 'fail', why: 'The model stopped without submitting the result that this node owes.' }
   }
   if (lifecycle === 'resident') return { do: 'end' }
   const text = textOf(answer.content)
   if (text) return { do: 'end', final: text }
-  return nudged(turn, 'report') === 0 ? nudge('report') : { do: 'fail', why: 'The model stopped without a word, twice.' }
+  return nudged(turn, 'report') === 0
+    ? nudge('report')
+    : { do: 'fail', why: 'The model stopped without a word, twice.' }
 }

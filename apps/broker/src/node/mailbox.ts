@@ -50,7 +50,11 @@ export class Mailbox {
 
   async #claim(steering: boolean, signal?: AbortSignal): Promise<MailEntry[]> {
     const options = signal ? { signal } : {}
-    const { mail } = await this.daemon.post<NodesMailClaimResponse>('mail/claim', { limit: claimAtOnce, steering }, options)
+    const { mail } = await this.daemon.post<NodesMailClaimResponse>(
+      'mail/claim',
+      { limit: claimAtOnce, steering },
+      options,
+    )
     return mail
   }
 

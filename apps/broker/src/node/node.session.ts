@@ -34,7 +34,9 @@ export class NodeSession {
     this.history = assignment.journal.map(({ entry }) => entry)
     this.journal = new JournalClient(daemon, assignment.next_ord)
     this.mailbox = new Mailbox(daemon, assignment.mail, this.history)
-    this.deltas = new DeltaFeed(serve.generation, (deltas) => daemon.postOnce<NodesBrokerDeltasResponse>('broker/deltas', { deltas }))
+    this.deltas = new DeltaFeed(serve.generation, (deltas) =>
+      daemon.postOnce<NodesBrokerDeltasResponse>('broker/deltas', { deltas }),
+    )
     this.#signals = new SignalFeed(daemon, {
       onMail: (mail) => this.#onMail(mail),
       onInterrupt: () => this.#turn.abort(new Interrupted('interrupted')),

@@ -17,7 +17,9 @@ export const openTurnOf = (history: readonly JournalEntry[]): OpenTurn | undefin
   const entries = history.slice(start)
   if (entries.some((entry) => entry.type === 'turn_ended')) return undefined
   const ended = new Set(entries.flatMap((entry) => (entry.type === 'tool_ended' ? [entry.call_id] : [])))
-  const dangling = entries.flatMap((entry) => (entry.type === 'tool_started' && !ended.has(entry.call_id) ? [entry] : []))
+  const dangling = entries.flatMap((entry) =>
+    entry.type === 'tool_started' && !ended.has(entry.call_id) ? [entry] : [],
+  )
   return { turn: entries[0]!.turn, entries, dangling }
 }
 

@@ -3,8 +3,8 @@ import { after } from '../clock.js'
 import type { NodeSession } from '../node/node.session.js'
 import { toolEnvironment } from '../process/tool-environment.js'
 import { OutputCapture } from './output.capture.js'
-import { type Tool, ToolError, type ToolResult, schemaOf } from './tool.js'
 import { textOf, wholeOf } from './tool.input.js'
+import { schemaOf, type Tool, ToolError, type ToolResult } from './tool.js'
 
 const defaultTimeout = 120
 const longestTimeout = 600
@@ -28,14 +28,22 @@ export const bashTool = ({ assignment, serve, processes }: NodeSession): Tool =>
     if (!command.trim()) throw new ToolError('"command" is empty.')
     if (command.includes('\0')) throw new ToolError('"command" holds a zero byte.')
     const timeout = wholeOf(input, 'timeout', { min: 1, max: longestTimeout, whenAbsent: defaultTimeout })
-    const capture = new OutputCapture({ ...limits, file: join(serve.scratch_dir, `${callId.replace(/[^\w-]/g, '_').slice(0, 80)}.log`) })
+    const capture = new OutputCapture({
+      ...limits,
+      file: join(serve.scratch_dir, `${callId.replace(/[^\w-]/g, '_').slice(0, 80)}.log`),
+    })
     const decoder = new TextDecoder()
     const hear = (chunk: Buffer): void => {
       capture.add(chunk)
       tell(decoder.decode(chunk, { stream: true }))
     }
     const shell = processes.start({
-      argv: ['bash', '-c', command], cwd: assignment.cwd, env: toolEnvironment(serve), input: false, onStdout: hear, onStderr: hear,
+      argv: ['bash', '-c', command],
+      cwd: assignment.cwd,
+      env: toolEnvironment(serve),
+      input: false,
+      onStdout: hear,
+      onStderr: hear,
     })
     let cut: 'timeout' | 'abort' | undefined
     const kill = (why: 'timeout' | 'abort'): void => {
@@ -51,7 +59,10 @@ export const bashTool = ({ assignment, serve, processes }: NodeSession): Tool =>
     signal.removeEventListener('abort', abort)
     capture.close()
     if (end.refusal) throw new ToolError(`bash could not be started in ${assignment.cwd}: ${end.refusal.message}`)
-    const output = capture.text(({ omitted, file }) => `[… ${omitted} bytes left out here${file ? `; the whole output is in ${file}: read it with offset and limit` : ''} …]`)
+    const output = capture.text(
+      ({ omitted, file }) =>
+        `[… ${omitted} bytes left out here${file ? `; the whole output is in ${file}: read it with offset and limit` : ''} …]`,
+    )
     return { ...resultOf(output, end, cut, timeout), exitCode: end.code }
   },
 })
@@ -66,7 +77,10 @@ const resultOf = (
   const said = text ? `${text}\n` : ''
   if (cut === 'abort') return { status: 'canceled', output: `${said}[interrupted: the command was ended]` }
   if (cut === 'timeout') {
-    return { status: 'failed', output: `${said}[ended after ${timeout} s, with all it started: give a longer timeout, or run it in the background with its output in a file]` }
+    return {
+      status: 'failed',
+      output: `${said}[ended after ${timeout} s, with all it started: give a longer timeout, or run it in the background with its output in a file]`,
+    }
   }
   if (signal) return { output: `${said}[ended by ${signal}]` }
   return { output: code === 0 ? text || '[no output; exit code 0]' : `${said}[exit code ${code}]` }

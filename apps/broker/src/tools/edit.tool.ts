@@ -1,7 +1,7 @@
 import type { ConfinedFiles } from './confined.path.js'
 import { readWhole, writeWhole } from './file.content.js'
-import { type Tool, ToolError, schemaOf } from './tool.js'
 import { flagOf, textOf } from './tool.input.js'
+import { schemaOf, type Tool, ToolError } from './tool.js'
 
 const shownMatches = 10
 
@@ -25,7 +25,8 @@ const hintFor = (text: string, wanted: string): string => {
   const lines = text.split('\n')
   const [first = ''] = wanted.split('\n').map(squeezed).filter(Boolean)
   const near = first ? lines.findIndex((line) => squeezed(line) === first) : -1
-  if (near >= 0) return ` Line ${near + 1} is the same but for white space, or what follows it differs: read the file there and copy it exactly.`
+  if (near >= 0)
+    return ` Line ${near + 1} is the same but for white space, or what follows it differs: read the file there and copy it exactly.`
   return ' Read the file again: it may have changed.'
 }
 
@@ -34,7 +35,11 @@ const hintFor = (text: string, wanted: string): string => {
  *
  * @throws ToolError when the piece isn't there, or is there several times and not all are meant.
  */
-export const edited = (path: string, text: string, change: { old: string; new: string; all: boolean }): { text: string; lines: number[] } => {
+export const edited = (
+  path: string,
+  text: string,
+  change: { old: string; new: string; all: boolean },
+): { text: string; lines: number[] } => {
   if (change.old === '') throw new ToolError('"old_text" is empty: use write to make or replace a file.')
   if (change.old === change.new) throw new ToolError('"old_text" and "new_text" are the same: nothing to change.')
   const windows = text.includes('\r\n') && !change.old.includes('\r\n')
@@ -42,7 +47,8 @@ export const edited = (path: string, text: string, change: { old: string; new: s
   const fresh = windows ? change.new.replaceAll('\n', '\r\n') : change.new
   const found = positionsOf(text, old)
   const lines = found.map((at) => lineAt(text, at))
-  if (!found.length) throw new ToolError(`"old_text" does not occur in ${path}; nothing was changed.${hintFor(text, change.old)}`)
+  if (!found.length)
+    throw new ToolError(`"old_text" does not occur in ${path}; nothing was changed.${hintFor(text, change.old)}`)
   if (found.length > 1 && !change.all) {
     const where = `${lines.slice(0, shownMatches).join(', ')}${lines.length > shownMatches ? ' …' : ''}`
     throw new ToolError(
@@ -54,7 +60,8 @@ export const edited = (path: string, text: string, change: { old: string; new: s
 
 export const editTool = (files: ConfinedFiles): Tool => ({
   name: 'edit',
-  description: 'Replaces an exact piece of text in a file. `old_text` must occur exactly once, white space included, unless `replace_all` is set; take it from what read shows, without the line numbers.',
+  description:
+    'Replaces an exact piece of text in a file. `old_text` must occur exactly once, white space included, unless `replace_all` is set; take it from what read shows, without the line numbers.',
   inputSchema: schemaOf(
     {
       path: { type: 'string', description: 'Absolute, or relative to the working directory' },
@@ -70,6 +77,8 @@ export const editTool = (files: ConfinedFiles): Tool => ({
     const change = { old: textOf(input, 'old_text'), new: textOf(input, 'new_text'), all: flagOf(input, 'replace_all') }
     const { text, lines } = edited(path, await readWhole(files, path), change)
     await writeWhole(files, path, text)
-    return { output: `Changed ${path} at line${lines.length > 1 ? 's' : ''} ${lines.slice(0, shownMatches).join(', ')}${lines.length > shownMatches ? ` and ${lines.length - shownMatches} more` : ''}.` }
+    return {
+      output: `Changed ${path} at line${lines.length > 1 ? 's' : ''} ${lines.slice(0, shownMatches).join(', ')}${lines.length > shownMatches ? ` and ${lines.length - shownMatches} more` : ''}.`,
+    }
   },
 })

@@ -10,9 +10,13 @@ export const wholeFileLimit = 8 * 1024 * 1024
 export const readWhole = async (files: ConfinedFiles, path: string): Promise<string> => {
   await using file = await files.openToRead(path)
   const { size } = await file.stat()
-  if (size > wholeFileLimit) throw new ToolError(`${path} has ${size} bytes, more than the ${wholeFileLimit} that can be edited as a whole: use bash.`)
+  if (size > wholeFileLimit)
+    throw new ToolError(
+      `${path} has ${size} bytes, more than the ${wholeFileLimit} that can be edited as a whole: use bash.`,
+    )
   const bytes = await file.readFile()
-  if (bytes.subarray(0, 8192).includes(0)) throw new ToolError(`${path} is a binary file (${size} bytes): use bash to look into it.`)
+  if (bytes.subarray(0, 8192).includes(0))
+    throw new ToolError(`${path} is a binary file (${size} bytes): use bash to look into it.`)
   return bytes.toString('utf8')
 }
 
@@ -26,7 +30,11 @@ export const writeWhole = async (files: ConfinedFiles, path: string, text: strin
     if (before?.isDirectory()) throw new ToolError(`${path} is a directory.`)
     const draft = at(`.${name.slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`)
     try {
-      const file = await open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, before ? before.mode & 0o777 : 0o666)
+      const file = await open(
+        draft,
+        constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
+        before ? before.mode & 0o777 : 0o666,
+      )
       try {
         await file.writeFile(text)
         if (before) await file.chmod(before.mode & 0o7777)

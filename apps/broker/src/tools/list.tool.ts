@@ -1,8 +1,8 @@
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConfinedFiles } from './confined.path.js'
-import { type Tool, ToolError, schemaOf } from './tool.js'
 import { textOf } from './tool.input.js'
+import { schemaOf, type Tool, ToolError } from './tool.js'
 
 const entriesAtMost = 1000
 
@@ -29,11 +29,19 @@ export const listTool = (files: ConfinedFiles): Tool => ({
     try {
       names = (await readdir(real)).sort()
     } catch (error) {
-      throw new ToolError((error as NodeJS.ErrnoException).code === 'ENOTDIR' ? `${path} is a file: use read.` : `${path}: ${(error as Error).message}`)
+      throw new ToolError(
+        (error as NodeJS.ErrnoException).code === 'ENOTDIR'
+          ? `${path} is a file: use read.`
+          : `${path}: ${(error as Error).message}`,
+      )
     }
     if (!names.length) return { output: `${path} is empty.` }
     const lines = await Promise.all(names.slice(0, entriesAtMost).map((name) => described(real, name)))
     const rest = names.length - lines.length
-    return { output: lines.join('\n') + (rest > 0 ? `\n[… ${rest} more entries left out: narrow it down with search or bash …]` : '') }
+    return {
+      output:
+        lines.join('\n') +
+        (rest > 0 ? `\n[… ${rest} more entries left out: narrow it down with search or bash …]` : ''),
+    }
   },
 })

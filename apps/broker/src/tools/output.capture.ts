@@ -52,7 +52,11 @@ export class OutputCapture {
     if (!this.truncated) return Buffer.concat([...this.#head, ...this.#tail]).toString('utf8')
     const tail = withoutBrokenStart(Buffer.concat(this.#tail).subarray(-this.limits.tail))
     const head = withoutBrokenEnd(Buffer.concat(this.#head))
-    const facts = { omitted: this.bytes - head.length - tail.length, bytes: this.bytes, file: this.#file === undefined ? undefined : this.limits.file }
+    const facts = {
+      omitted: this.bytes - head.length - tail.length,
+      bytes: this.bytes,
+      file: this.#file === undefined ? undefined : this.limits.file,
+    }
     return `${head.toString('utf8')}\n${gap(facts)}\n${tail.toString('utf8')}`
   }
 

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { ConfinedFiles } from './confined.path.js'
-import { type Tool, ToolError, schemaOf } from './tool.js'
 import { textOf, wholeOf } from './tool.input.js'
+import { schemaOf, type Tool, ToolError } from './tool.js'
 
 const linesAtOnce = 2000
 const charactersAtOnce = 50_000
@@ -17,7 +17,12 @@ export const readTool = (files: ConfinedFiles): Tool => ({
     {
       path: { type: 'string', description: 'Absolute, or relative to the working directory' },
       offset: { type: 'integer', minimum: 1, description: 'Number of the first line to read; 1 unless given' },
-      limit: { type: 'integer', minimum: 1, maximum: linesAtOnce, description: `Lines to read; ${linesAtOnce} unless given` },
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        maximum: linesAtOnce,
+        description: `Lines to read; ${linesAtOnce} unless given`,
+      },
     },
     ['path'],
   ),
@@ -30,8 +35,12 @@ export const readTool = (files: ConfinedFiles): Tool => ({
     const { size } = await file.stat()
     if (size === 0) return { output: `${path} is empty.` }
     const { buffer, bytesRead } = await file.read(Buffer.alloc(8192), 0, 8192, 0)
-    if (buffer.subarray(0, bytesRead).includes(0)) throw new ToolError(`${path} is a binary file (${size} bytes): use bash to look into it.`)
-    const lines = createInterface({ input: file.createReadStream({ start: 0, autoClose: false, signal }), crlfDelay: Infinity })
+    if (buffer.subarray(0, bytesRead).includes(0))
+      throw new ToolError(`${path} is a binary file (${size} bytes): use bash to look into it.`)
+    const lines = createInterface({
+      input: file.createReadStream({ start: 0, autoClose: false, signal }),
+      crlfDelay: Infinity,
+    })
     let number = 0
     let output = ''
     for await (const line of lines) {

@@ -27,7 +27,10 @@ export const fits = (glob: string | undefined, path: string): boolean =>
   glob === undefined || matchesGlob(path, glob.includes('/') ? glob.replace(/^\//, '') : `**/${glob}`)
 
 /** @throws ToolError */
-export const expressionOf = ({ pattern, ignoreCase }: Pick<SearchQuery, 'pattern' | 'ignoreCase'>): RegExp | undefined => {
+export const expressionOf = ({
+  pattern,
+  ignoreCase,
+}: Pick<SearchQuery, 'pattern' | 'ignoreCase'>): RegExp | undefined => {
   if (pattern === undefined) return undefined
   try {
     return new RegExp(pattern, ignoreCase ? 'iu' : 'u')
@@ -35,7 +38,9 @@ export const expressionOf = ({ pattern, ignoreCase }: Pick<SearchQuery, 'pattern
     try {
       return new RegExp(pattern, ignoreCase ? 'i' : '')
     } catch (error) {
-      throw new ToolError(`"pattern" is no regular expression: ${(error as Error).message}. Escape characters that are meant as they are: . * + ? ( ) [ ] { } | ^ $ \\`)
+      throw new ToolError(
+        `"pattern" is no regular expression: ${(error as Error).message}. Escape characters that are meant as they are: . * + ? ( ) [ ] { } | ^ $ \\`,
+      )
     }
   }
 }

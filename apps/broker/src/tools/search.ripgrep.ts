@@ -9,7 +9,11 @@ let found: string | null | undefined
 
 /** The ripgrep of this machine, if it has one. */
 export const ripgrep = (path = process.env.PATH ?? ''): string | null =>
-  (found ??= path.split(delimiter).map((directory) => join(directory, 'rg')).find(isExecutable) ?? null)
+  (found ??=
+    path
+      .split(delimiter)
+      .map((directory) => join(directory, 'rg'))
+      .find(isExecutable) ?? null)
 
 const isExecutable = (file: string): boolean => {
   try {
@@ -21,20 +25,45 @@ const isExecutable = (file: string): boolean => {
 }
 
 const argumentsOf = ({ root, pattern, glob, ignoreCase }: SearchQuery): string[] => {
-  const common = ['--no-config', '--hidden', '--no-messages', '--sort', 'path', '--color', 'never', ...skipped.flatMap((name) => ['--glob', `!**/${name}/**`])]
+  const common = [
+    '--no-config',
+    '--hidden',
+    '--no-messages',
+    '--sort',
+    'path',
+    '--color',
+    'never',
+    ...skipped.flatMap((name) => ['--glob', `!**/${name}/**`]),
+  ]
   const only = glob === undefined ? [] : ['--glob', glob]
   if (pattern === undefined) return [...common, ...only, '--files', root]
-  const text = ['--line-number', '--no-heading', '--with-filename', '--max-columns', String(lineAtMost), '--max-columns-preview']
+  const text = [
+    '--line-number',
+    '--no-heading',
+    '--with-filename',
+    '--max-columns',
+    String(lineAtMost),
+    '--max-columns-preview',
+  ]
   return [...common, ...only, ...text, ...(ignoreCase ? ['--ignore-case'] : []), '--regexp', pattern, root]
 }
 
 /** @throws ToolError when ripgrep refuses the expression. */
-export const searchWithRipgrep = async (processes: ToolProcesses, program: string, query: SearchQuery, signal: AbortSignal): Promise<SearchAnswer> => {
+export const searchWithRipgrep = async (
+  processes: ToolProcesses,
+  program: string,
+  query: SearchQuery,
+  signal: AbortSignal,
+): Promise<SearchAnswer> => {
   const output = new OutputCapture({ head: 1024 * 1024, tail: 0 })
   const errors = new OutputCapture({ head: 2000, tail: 0 })
   const process = processes.start({
-    argv: [program, ...argumentsOf(query)], cwd: dirname(query.root), env: { PATH: '/usr/bin:/bin' }, input: false,
-    onStdout: (chunk) => output.add(chunk), onStderr: (chunk) => errors.add(chunk),
+    argv: [program, ...argumentsOf(query)],
+    cwd: dirname(query.root),
+    env: { PATH: '/usr/bin:/bin' },
+    input: false,
+    onStdout: (chunk) => output.add(chunk),
+    onStderr: (chunk) => errors.add(chunk),
   })
   const kill = (): void => void process.kill()
   signal.addEventListener('abort', kill, { once: true })
@@ -42,7 +71,10 @@ export const searchWithRipgrep = async (processes: ToolProcesses, program: strin
   signal.removeEventListener('abort', kill)
   signal.throwIfAborted()
   if (code === 2 && output.bytes === 0) throw new ToolError(`The search failed: ${errors.text().trim()}`)
-  const all = output.text(() => '').split('\n').filter(Boolean)
+  const all = output
+    .text(() => '')
+    .split('\n')
+    .filter(Boolean)
   const lines = all.map((line) => (line.startsWith(`${query.root}/`) ? line.slice(query.root.length + 1) : line))
   return { lines: lines.slice(0, matchesAtMost), more: lines.length > matchesAtMost || output.truncated }
 }

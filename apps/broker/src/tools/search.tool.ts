@@ -3,8 +3,8 @@ import type { ConfinedFiles } from './confined.path.js'
 import { expressionOf, matchesAtMost, type SearchAnswer, type SearchQuery } from './search.query.js'
 import { ripgrep, searchWithRipgrep } from './search.ripgrep.js'
 import { searchInThread } from './search.worker.js'
-import { type Tool, ToolError, schemaOf } from './tool.js'
 import { flagOf, optionalTextOf, textOf } from './tool.input.js'
+import { schemaOf, type Tool, ToolError } from './tool.js'
 
 const characters = 40_000
 
@@ -16,7 +16,9 @@ const shown = ({ lines, more }: SearchAnswer): string => {
     output += `${line}\n`
     count += 1
   }
-  return more || count < lines.length ? `${output}[… more matches left out: narrow it down by path, glob or pattern …]` : output.trimEnd()
+  return more || count < lines.length
+    ? `${output}[… more matches left out: narrow it down by path, glob or pattern …]`
+    : output.trimEnd()
 }
 
 export const searchTool = (files: ConfinedFiles, processes: ToolProcesses): Tool => ({
@@ -35,13 +37,21 @@ export const searchTool = (files: ConfinedFiles, processes: ToolProcesses): Tool
   async run(input, { signal }) {
     const pattern = optionalTextOf(input, 'pattern')
     const glob = optionalTextOf(input, 'glob')
-    if (!pattern && !glob) throw new ToolError('Give a "pattern" to find in files, a "glob" to find files by name, or both.')
+    if (!pattern && !glob)
+      throw new ToolError('Give a "pattern" to find in files, a "glob" to find files by name, or both.')
     const path = textOf(input, 'path', '.')
-    const query: SearchQuery = { root: await files.existing(path), pattern: pattern || undefined, glob: glob || undefined, ignoreCase: flagOf(input, 'ignore_case') }
+    const query: SearchQuery = {
+      root: await files.existing(path),
+      pattern: pattern || undefined,
+      glob: glob || undefined,
+      ignoreCase: flagOf(input, 'ignore_case'),
+    }
     const program = ripgrep()
     // Checked here too: a thread's error would lose what it says about the expression.
     if (!program) expressionOf(query)
-    const answer = program ? await searchWithRipgrep(processes, program, query, signal) : await searchInThread(query, signal)
+    const answer = program
+      ? await searchWithRipgrep(processes, program, query, signal)
+      : await searchInThread(query, signal)
     return { output: answer.lines.length ? shown(answer) : `Nothing found in ${path}.` }
   },
 })

@@ -1,6 +1,14 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
-import { expressionOf, fits, lineAtMost, matchesAtMost, type SearchAnswer, type SearchQuery, skipped } from './search.query.js'
+import {
+  expressionOf,
+  fits,
+  lineAtMost,
+  matchesAtMost,
+  type SearchAnswer,
+  type SearchQuery,
+  skipped,
+} from './search.query.js'
 
 const largestFile = 4 * 1024 * 1024
 const longestLine = 4000
@@ -40,7 +48,9 @@ export const walk = (query: SearchQuery): SearchAnswer => {
     const shown = single ? basename(path) : relative(query.root, path)
     if (!fits(query.glob, shown)) continue
     const found = expression
-      ? linesOf(path).flatMap((line, at) => (expression.test(line.slice(0, longestLine)) ? [`${shown}:${at + 1}:${line.slice(0, lineAtMost)}`] : []))
+      ? linesOf(path).flatMap((line, at) =>
+          expression.test(line.slice(0, longestLine)) ? [`${shown}:${at + 1}:${line.slice(0, lineAtMost)}`] : [],
+        )
       : [shown]
     lines.push(...found)
     if (lines.length > matchesAtMost) return { lines: lines.slice(0, matchesAtMost), more: true }

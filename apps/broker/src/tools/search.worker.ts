@@ -11,7 +11,11 @@ const timeLimit = 20_000
 export const answerSearch = (): void => parentPort?.postMessage(walk(workerData as SearchQuery))
 
 /** Searches in a thread of its own, so that nothing else waits and it can be given up. */
-export const searchInThread = (query: SearchQuery, signal: AbortSignal, program = new URL(import.meta.url)): Promise<SearchAnswer> =>
+export const searchInThread = (
+  query: SearchQuery,
+  signal: AbortSignal,
+  program = new URL(import.meta.url),
+): Promise<SearchAnswer> =>
   new Promise((resolve, reject) => {
     const worker = new Worker(program, { workerData: query, env: {}, resourceLimits: { maxOldGenerationSizeMb: 128 } })
     const finish = (settle: () => void): void => {
@@ -20,9 +24,18 @@ export const searchInThread = (query: SearchQuery, signal: AbortSignal, program 
       worker.terminate().then(settle, reject)
     }
     const give = (): void => finish(() => reject(signal.reason))
-    const late = (): void => finish(() => reject(new ToolError(`The search took more than ${timeLimit / 1000} s: narrow it down by path or glob, or use a simpler pattern.`)))
+    const late = (): void =>
+      finish(() =>
+        reject(
+          new ToolError(
+            `The search took more than ${timeLimit / 1000} s: narrow it down by path or glob, or use a simpler pattern.`,
+          ),
+        ),
+      )
     const callOff = after(timeLimit, late)
     signal.addEventListener('abort', give, { once: true })
-    worker.once('message', (answer: SearchAnswer) => finish(() => resolve({ ...answer, lines: answer.lines.slice(0, matchesAtMost) })))
+    worker.once('message', (answer: SearchAnswer) =>
+      finish(() => resolve({ ...answer, lines: answer.lines.slice(0, matchesAtMost) })),
+    )
     worker.once('error', (error) => finish(() => reject(new ToolError(`The search failed: ${error.message}`))))
   })

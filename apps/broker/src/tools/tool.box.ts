@@ -10,8 +10,8 @@ import { listTool } from './list.tool.js'
 import { readTool } from './read.tool.js'
 import { reportTool, submitResultTool } from './report.tool.js'
 import { searchTool } from './search.tool.js'
-import { type Tool, ToolError, type ToolResult } from './tool.js'
 import { refuseUnknown } from './tool.input.js'
+import { type Tool, ToolError, type ToolResult } from './tool.js'
 import { writeTool } from './write.tool.js'
 
 type Started = Extract<JournalEntry, { type: 'tool_started' }>
@@ -53,7 +53,11 @@ export class ToolBox {
   ) {
     const allowed = tools.filter((tool) => mayAct || !tool.acts)
     this.#tools = new Map(allowed.map((tool) => [tool.name, tool]))
-    this.definitions = allowed.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema }))
+    this.definitions = allowed.map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      input_schema: inputSchema,
+    }))
   }
 
   isRepeatable(name: string): boolean {
@@ -71,7 +75,14 @@ export class ToolBox {
     const began = monotonic()
     const { status = 'completed', output, exitCode, ends, final } = await this.#attempt(call, signal, invalid)
     const entry: ToolEnded = {
-      type: 'tool_ended', turn, step, call_id, name, status, output, duration_ms: Math.round(monotonic() - began),
+      type: 'tool_ended',
+      turn,
+      step,
+      call_id,
+      name,
+      status,
+      output,
+      duration_ms: Math.round(monotonic() - began),
       ...(exitCode !== undefined && { exit_code: exitCode }),
     }
     return { entry, ...(ends && { ends }), ...(final !== undefined && { final }) }
@@ -80,17 +91,24 @@ export class ToolBox {
   async #attempt({ call_id, name, input }: Started, signal: AbortSignal, invalid?: string): Promise<ToolResult> {
     const tool = this.#tools.get(name)
     if (!tool) return failed(`There is no tool "${name}". There are: ${[...this.#tools.keys()].join(', ')}.`)
-    if (invalid !== undefined) return failed(`The input could not be read: ${invalid}. Send a JSON object that fits the tool's schema.`)
-    if (typeof input !== 'object' || input === null || Array.isArray(input)) return failed('The input must be a JSON object.')
+    if (invalid !== undefined)
+      return failed(`The input could not be read: ${invalid}. Send a JSON object that fits the tool's schema.`)
+    if (typeof input !== 'object' || input === null || Array.isArray(input))
+      return failed('The input must be a JSON object.')
     if (signal.aborted) return canceled
     try {
       refuseUnknown(input as Record<string, unknown>, Object.keys(tool.inputSchema.properties as object))
-      return await tool.run(input as Record<string, unknown>, { callId: call_id, signal, tell: (text) => this.tell(call_id, text) })
+      return await tool.run(input as Record<string, unknown>, {
+        callId: call_id,
+        signal,
+        tell: (text) => this.tell(call_id, text),
+      })
     } catch (error) {
       if (error instanceof Ended) throw error
       if (error instanceof ToolError) return failed(error.message)
       if (signal.aborted) return canceled
-      if (error instanceof SvcError) return failed(`${error.code}: ${error.message}${error.remedy ? ` ${error.remedy}` : ''}`)
+      if (error instanceof SvcError)
+        return failed(`${error.code}: ${error.message}${error.remedy ? ` ${error.remedy}` : ''}`)
       return failed(`The tool failed: ${error instanceof Error ? error.message : String(error)}`)
     }
   }

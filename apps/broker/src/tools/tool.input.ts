@@ -5,7 +5,8 @@ type Input = Readonly<Record<string, unknown>>
 /** @throws ToolError that names the field and what it takes. */
 export const textOf = (input: Input, field: string, whenAbsent?: string): string => {
   const value = input[field] ?? whenAbsent
-  if (typeof value !== 'string') throw new ToolError(`"${field}" must be a string${value === undefined ? ', and is missing' : ''}.`)
+  if (typeof value !== 'string')
+    throw new ToolError(`"${field}" must be a string${value === undefined ? ', and is missing' : ''}.`)
   return value
 }
 
@@ -13,7 +14,11 @@ export const optionalTextOf = (input: Input, field: string): string | undefined 
   input[field] === undefined || input[field] === null ? undefined : textOf(input, field)
 
 /** A whole number within bounds; a number sent as text is taken as one. */
-export const wholeOf = (input: Input, field: string, bounds: { min: number; max: number; whenAbsent: number }): number => {
+export const wholeOf = (
+  input: Input,
+  field: string,
+  bounds: { min: number; max: number; whenAbsent: number },
+): number => {
   const { min, max, whenAbsent } = bounds
   const given = input[field] ?? whenAbsent
   const value = typeof given === 'string' && given.trim() !== '' ? Number(given) : given

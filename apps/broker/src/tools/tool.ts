@@ -32,5 +32,8 @@ export interface Tool {
 }
 
 export const schemaOf = (properties: Record<string, unknown>, required: string[]): Record<string, unknown> => ({
-  type: 'object', properties, required, additionalProperties: false,
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
 })

@@ -1,11 +1,12 @@
 import type { ConfinedFiles } from './confined.path.js'
 import { writeWhole } from './file.content.js'
-import { type Tool, schemaOf } from './tool.js'
 import { textOf } from './tool.input.js'
+import { schemaOf, type Tool } from './tool.js'
 
 export const writeTool = (files: ConfinedFiles): Tool => ({
   name: 'write',
-  description: 'Writes a file as a whole: makes it, with the directories above it, or replaces what it held. To change a part of a file use edit.',
+  description:
+    'Writes a file as a whole: makes it, with the directories above it, or replaces what it held. To change a part of a file use edit.',
   inputSchema: schemaOf(
     {
       path: { type: 'string', description: 'Absolute, or relative to the working directory' },

@@ -55,7 +55,10 @@ export class BrokerPool {
 
   /** Takes back a process whose node released it with nothing left of it, or ends it when it has served enough. */
   give(process: BrokerProcess): void {
-    if (this.#closed || process.served >= this.limits.reuse || this.limits.usedCap === 0) return this.end(process)
+    if (this.#closed || process.served >= this.limits.reuse || this.limits.usedCap === 0) {
+      this.end(process)
+      return
+    }
     this.#used.push({ process, since: this.clock.monotonic() })
     if (this.#used.length > this.limits.usedCap) this.end(this.#used.shift()!.process)
     this.#restSoon()

@@ -23,7 +23,11 @@ const kept = ['PATH', 'HOME', 'LANG', 'TZ', 'TERM'] as const
 const tailBytes = 4000
 
 /** Nothing of the daemon's own environment but where programs are and how the person's terminal speaks. */
-export const brokerEnvironment = (mark: string, dataMark: string, own: NodeJS.ProcessEnv = process.env): Record<string, string> => ({
+export const brokerEnvironment = (
+  mark: string,
+  dataMark: string,
+  own: NodeJS.ProcessEnv = process.env,
+): Record<string, string> => ({
   ...Object.fromEntries(kept.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]]))),
   SVC_BROKER_MARK: mark,
   SVC_DATA_MARK: dataMark,

@@ -27,6 +27,14 @@ export class BrokerHandlers {
   @Handles(contract['host.report'])
   async report() {
     const { hostId: host_id, incarnation, cap } = this.place
-    return { host_id, incarnation, version, live: this.brokers.live, warm: this.brokers.warm, cap, brokers: this.brokers.hosted() }
+    return {
+      host_id,
+      incarnation,
+      version,
+      live: this.brokers.live,
+      warm: this.brokers.warm,
+      cap,
+      brokers: this.brokers.hosted(),
+    }
   }
 }

@@ -13,7 +13,11 @@ export class BrokerLog {
   }
 
   append(pid: number, text: string): void {
-    const lines = text.replace(/\n$/, '').split('\n').map((line) => `[${pid}] ${line}\n`).join('')
+    const lines = text
+      .replace(/\n$/, '')
+      .split('\n')
+      .map((line) => `[${pid}] ${line}\n`)
+      .join('')
     try {
       this.#written += writeSync(this.#file, lines)
       if (this.#written > rotateAfter) this.#reopen()

@@ -7,8 +7,8 @@ import { LOG } from '#common/kernel/service.js'
 import { HOST_PLACE, type HostPlace } from '../host.place.js'
 import { BrokerFactory } from './broker.factory.js'
 import type { Released } from './broker.messages.js'
-import type { BrokerExitStatus, BrokerProcess } from './broker-process.js'
 import { BrokerPool } from './broker-pool.js'
+import type { BrokerExitStatus, BrokerProcess } from './broker-process.js'
 import { GenerationFence, type HostedNode, hostedBrokerOf } from './hosted-node.js'
 
 export interface Launch {
@@ -44,7 +44,12 @@ export class BrokerService {
     @Inject(BrokerFactory) private readonly factory: BrokerFactory,
     @Inject(LOG) private readonly log: Logger,
   ) {
-    this.#pool = new BrokerPool(place.pool, this.clock, () => this.#start(), (process) => void this.#discard(process))
+    this.#pool = new BrokerPool(
+      place.pool,
+      this.clock,
+      () => this.#start(),
+      (process) => void this.#discard(process),
+    )
   }
 
   get live(): number {
@@ -102,7 +107,8 @@ export class BrokerService {
   #serve(launch: Launch): BrokerProcess {
     if (this.#closing) throw new SvcError('service_unavailable', 'This host is ending', { service: 'host' })
     const { cap } = this.place
-    if (this.#hosted.size >= cap) throw new SvcError('quota_exceeded', `${cap} brokers live already`, { limit: 'live_brokers', cap })
+    if (this.#hosted.size >= cap)
+      throw new SvcError('quota_exceeded', `${cap} brokers live already`, { limit: 'live_brokers', cap })
     const process = this.#take(launch.pool_key)
     const node: HostedNode = { nodeId: launch.node_id, generation: launch.generation, process, ending: undefined }
     this.#hosted.set(node.nodeId, node)
@@ -111,8 +117,14 @@ export class BrokerService {
     const { node_id, generation, token, base_url } = launch
     process.serve(
       {
-        type: 'serve', node_id, generation, token, base_url,
-        host_id: this.place.hostId, started_at: process.startedAt, scratch_dir: this.place.scratchOf(node_id),
+        type: 'serve',
+        node_id,
+        generation,
+        token,
+        base_url,
+        host_id: this.place.hostId,
+        started_at: process.startedAt,
+        scratch_dir: this.place.scratchOf(node_id),
       },
       launch.pool_key,
     )
@@ -138,7 +150,10 @@ export class BrokerService {
     const node = this.#byProcess.get(process)
     if (!node || node.ending || node.nodeId !== message.node_id || node.generation !== message.generation) return
     if (message.spawned && process.hasTools()) {
-      this.log.warn({ node_id: node.nodeId, pid: process.pid }, 'a node left processes behind: its broker is ended with them')
+      this.log.warn(
+        { node_id: node.nodeId, pid: process.pid },
+        'a node left processes behind: its broker is ended with them',
+      )
       void this.#end(node, shortGrace)
       return
     }
@@ -150,11 +165,17 @@ export class BrokerService {
     const node = this.#byProcess.get(process)
     if (!node) return
     const asked = node.ending !== undefined
-    await (node.ending ??= process.end(shortGrace))
+    node.ending ??= process.end(shortGrace)
+    await node.ending
     if (this.#byProcess.get(process) === node) this.#forget(node)
     this.onExit({
-      node_id: node.nodeId, generation: node.generation, pid: process.pid,
-      exit_code: status.code, signal: status.signal, clean: asked || status.code === 0, detail: process.detail,
+      node_id: node.nodeId,
+      generation: node.generation,
+      pid: process.pid,
+      exit_code: status.code,
+      signal: status.signal,
+      clean: asked || status.code === 0,
+      detail: process.detail,
     })
   }
 

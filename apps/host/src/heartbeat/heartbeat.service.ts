@@ -70,7 +70,7 @@ export class HeartbeatService {
       if (hasCode(error, 'version_mismatch') && !this.#refused) {
         this.#refused = true
         this.log.error({ err: error }, 'the daemon is of another version: restart this host')
-      } else this.log.debug({ err: error }, 'lifecycle did not hear the hello')
+      } else this.log.debug({ reason: (error as Error).message }, 'lifecycle did not hear the hello')
       return false
     }
   }
@@ -94,7 +94,7 @@ export class HeartbeatService {
         failures = 0
       } catch (error) {
         failures += 1
-        this.log.debug({ err: error }, 'lifecycle did not take the notice of an exit')
+        this.log.debug({ reason: (error as Error).message }, 'lifecycle did not take the notice of an exit')
         await pause(this.#clock, 50 + backoff(failures, 50, beat), signal)
       }
     }
