@@ -10,7 +10,7 @@ export interface HealthState {
 
 /**
  * Answers `GET /healthz` for a supervisor: 200 while the service serves, 503 with the reason otherwise.
- * `listen` is `host:port`; without it nothing listens. 
+ * `listen` is `host:port`; without it nothing listens.
  * It answers until the process ends.
  */
 export async function listenForHealth(service: string, listen: string | undefined, state: HealthState): Promise<void> {
