@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import {
   type INestApplicationContext,
   Inject,
@@ -12,6 +12,7 @@ import { pino } from 'pino'
 import type { Operation } from '../../contract/define.js'
 import { joinBus, type TestPeer } from '../../testing/bus.js'
 import { testNats } from '../../testing/nats.js'
+import { waitFor } from '../../testing/wait-for.js'
 import type { Context } from '../context.js'
 import { asked, failure, gate, probe } from './bus.fixture.js'
 import { Bus } from './bus.js'
@@ -133,8 +134,13 @@ describe('BusModule', () => {
     const inHand = bus.call(probe.wait, asked(), {})
     await begun.promise
     const connection = service.get(BusConnection)
+    const drain = jest.spyOn(service.get(BusServer), 'drain')
     const closing = service.close()
     app = undefined
+    await waitFor(() => drain.mock.calls.length > 0)
+    // More round trips than closing takes.
+    for (let trip = 0; trip < 100; trip += 1) await bus.settled()
+    expect(connection.connected).toBe(true)
     finish.open('finished')
     expect(await inHand).toBe('finished')
     await closing

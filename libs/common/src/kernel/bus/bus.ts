@@ -87,7 +87,10 @@ export class Bus {
       const onMessage = (data: Uint8Array): void => {
         settle()
         const answer = decode<Answer>(data)
-        if ('error' in answer) return reject(SvcError.fromWire(answer.error))
+        if ('error' in answer) {
+          reject(SvcError.fromWire(answer.error))
+          return
+        }
         if (answer.replayed && ctx.notes) ctx.notes.replayed = true
         resolve(answer.output as AnswerOf<O>)
       }

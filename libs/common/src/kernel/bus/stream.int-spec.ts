@@ -88,6 +88,23 @@ describe('a stream', () => {
     expect(await collect(stream)).toEqual([2])
   })
 
+  it('sends what is ready in one tick as two frames: the first item at once, the others together', async () => {
+    await serve(numbers)
+    const frames: Frame[] = []
+    const ended = gate()
+    const onMessage = (data: Uint8Array): void => {
+      frames.push(decode(data))
+      if (frames.at(-1)?.t === 'end') ended.open()
+    }
+    const address = gateway.inbox.open({ subject: '', onMessage, onFailure: () => undefined })
+    const { actor, requestId } = asked()
+    const request = { ctx: { actor, requestId }, input: { count: 4 }, open: { items: 8, bytes: 8000 } }
+    gateway.connection.send(subjects.command(probe.flow), encode(request), address)
+    await ended.promise
+    expect(frames.flatMap((frame) => (frame.t === 'items' ? [frame.items] : []))).toEqual([[0], [1, 2, 3]])
+    gateway.inbox.close(address)
+  })
+
   it("ends with the handler's error, code and fields, after the items before it", async () => {
     await serve(async function* () {
       yield 1
@@ -143,6 +160,18 @@ describe('a stream', () => {
     expect((await stream.next()).value).toBe('first')
     expect((await failure(stream.next())).code).toBe('deadline_exceeded')
     expect(await ended.promise).toMatchObject({ code: expect.stringMatching(/deadline_exceeded|client_closed/) })
+  })
+
+  it('ends at its deadline though its consumer does not', async () => {
+    const ended = gate<unknown>()
+    await serve(hanging(ended.open))
+    const { actor, requestId } = asked()
+    const ctx = { actor, requestId, deadline: systemClock.now() + 100 }
+    const address = gateway.inbox.open({ subject: '', onMessage: () => undefined, onFailure: () => undefined })
+    const request = { ctx, input: {}, open: { items: 8, bytes: 8000 } }
+    gateway.connection.send(subjects.command(probe.flow), encode(request), address)
+    expect(await ended.promise).toMatchObject({ code: 'deadline_exceeded' })
+    gateway.inbox.close(address)
   })
 
   it('refuses an item that no message can carry', async () => {
@@ -265,6 +294,12 @@ describe('a producer that goes wrong', () => {
       code: 'service_unavailable',
       fields: { service: 'lifecycle' },
     })
+  })
+
+  it('does not hold the consumer beyond the deadline', async () => {
+    await puppet([{ t: 'open', ready: true }])
+    const stream = open({ deadline: systemClock.now() + 60 })
+    expect((await failure(stream.next())).code).toBe('deadline_exceeded')
   })
 
   it('is noticed when a frame is missing', async () => {
