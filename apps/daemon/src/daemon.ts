@@ -57,6 +57,8 @@ export class Daemon {
       stages.run('host', () => this.host?.start()),
       this.startServices(loaded, (name) => ({
         ...keys,
+        // One daemon a directory: the next one need not wait for the lease of a killed one to run out.
+        SVC_LEASE_HOLDER: data.mark,
         ...settings,
         DATABASE_URL: servers.databaseUrl,
         NATS_URL: servers.natsUrlFor(name),
