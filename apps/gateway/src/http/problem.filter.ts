@@ -42,6 +42,7 @@ export class ProblemFilter implements ExceptionFilter {
     }
     // the rest of a body that was refused is not read: the connection ends with the answer
     if (hasCode(error, 'payload_too_large')) reply.header('connection', 'close')
-    reply.code(status).send(JSON.stringify(body))
+    // as bytes, since the framework would add a charset that this media type doesn't have
+    reply.code(status).send(Buffer.from(JSON.stringify(body)))
   }
 }

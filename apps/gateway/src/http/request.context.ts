@@ -68,5 +68,6 @@ export const contextFor = (entry: Operation, { headers, requestId, actor, signal
     deadline: now + Math.min(entry.timeout ?? usualTimeout, patienceOf(headers)),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     signal,
+    notes: {},
   }
 }

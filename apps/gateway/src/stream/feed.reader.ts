@@ -80,6 +80,7 @@ export class FeedReader {
   async follow(client: SseClient, first: EventPage, { nodeId, parts }: TextShown = nothingShown): Promise<void> {
     this.#client = client
     for (const part of parts) this.#shown.learn(nodeId, part)
+    this.options.feed.supposeText(nodeId, parts)
     await this.#catchUp(client, first)
   }
 

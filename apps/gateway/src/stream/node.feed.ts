@@ -1,5 +1,11 @@
 import type { Delta } from '#common/contract/node.schema.js'
-import { type EventSource, type EventTarget, pageSize, type RecordedEvent } from './event.source.js'
+import {
+  type EventSource,
+  type EventTarget,
+  type PartInProgress,
+  pageSize,
+  type RecordedEvent,
+} from './event.source.js'
 import { deltaEntry, eventEntry, type FeedEntry, textEntry } from './feed.entry.js'
 import type { FeedReader } from './feed.reader.js'
 import { TextOffsets } from './text.offsets.js'
@@ -73,6 +79,11 @@ export class NodeFeed {
       this.#heard = Math.max(this.#heard, seq)
       this.check()
     }
+  }
+
+  /** A reader was shown the text in progress as it joined: deltas that continue it are no gap. */
+  supposeText(nodeId: string, parts: readonly PartInProgress[]): void {
+    for (const part of parts) this.#offsets.suppose(nodeId, part)
   }
 
   /** Deltas from the tail. */

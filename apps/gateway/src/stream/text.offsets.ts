@@ -35,7 +35,12 @@ export class TextOffsets {
     return { ...delta, offset: known.length, text: delta.text.slice(known.length - delta.offset) }
   }
 
-  /** A snapshot was handed out. */
+  /** Somebody was shown this much; whoever else watches may be behind, so that what is known already stays. */
+  suppose(nodeId: string, part: PartInProgress): void {
+    if (this.#known.get(keyOf(nodeId, part)) === undefined) this.learn(nodeId, part)
+  }
+
+  /** A snapshot was handed out to all. */
   learn(nodeId: string, part: PartInProgress): void {
     this.#known.set(keyOf(nodeId, part), { length: part.text.length, atLeast: part.truncated })
   }
