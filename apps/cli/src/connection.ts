@@ -1,5 +1,6 @@
 import type { Client } from '#sdk/index.js'
 import { UsageError } from './failure.js'
+import { httpFetch } from './http.fetch.js'
 import { localDaemon, ownerToken } from './local/data-directory.js'
 import type { Shell } from './shell.js'
 
@@ -35,5 +36,5 @@ export const resolveConnection = ({ env, nodeId }: Shell, flags: ConnectionFlags
 export const connect = async (shell: Shell, flags?: ConnectionFlags): Promise<Client> => {
   const { Client } = await import('#sdk/index.js')
   const { baseUrl, token } = resolveConnection(shell, flags)
-  return new Client(token === undefined ? { baseUrl } : { baseUrl, token })
+  return new Client({ baseUrl, fetch: httpFetch, ...(token !== undefined && { token }) })
 }

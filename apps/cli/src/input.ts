@@ -1,10 +1,16 @@
 import { readFileSync } from 'node:fs'
-import { text } from 'node:stream/consumers'
 import { UsageError } from './failure.js'
+
+export const standardInput = async (): Promise<string> => {
+  process.stdin.setEncoding('utf8')
+  let text = ''
+  for await (const piece of process.stdin) text += piece
+  return text
+}
 
 /** A text argument: `-` reads it from standard input. @throws UsageError when nothing is there */
 export const textOf = async (given: string | undefined, what: string): Promise<string> => {
-  const found = given === '-' ? (await text(process.stdin)).replace(/\n$/, '') : given
+  const found = given === '-' ? (await standardInput()).replace(/\n$/, '') : given
   if (!found)
     throw new UsageError(`${what} is missing`, `give it as an argument, or "-" to read it from standard input`)
   return found
@@ -12,7 +18,7 @@ export const textOf = async (given: string | undefined, what: string): Promise<s
 
 /** A JSON value: itself, `@file`, or `-` for standard input. @throws UsageError when it is no JSON */
 export const jsonOf = async (given: string, what: string): Promise<unknown> => {
-  const source = given === '-' ? await text(process.stdin) : given.startsWith('@') ? fileText(given.slice(1)) : given
+  const source = given === '-' ? await standardInput() : given.startsWith('@') ? fileText(given.slice(1)) : given
   try {
     return JSON.parse(source)
   } catch (error) {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { readdirSync, realpathSync } from 'node:fs'
 import { until } from '../clock.js'
 import { readText } from './data-directory.js'
@@ -11,7 +10,7 @@ const finalMs = 2000
  * kills after 5 s. Answers the pids that survive.
  */
 export const endMarked = async (dataDir: string): Promise<number[]> => {
-  const mark = markOf(dataDir)
+  const mark = await markOf(dataDir)
   if (mark === undefined) return []
   for (const [name, ms] of [
     ['SIGTERM', politeMs],
@@ -24,7 +23,8 @@ export const endMarked = async (dataDir: string): Promise<number[]> => {
 }
 
 /** As the daemon makes it; undefined when the directory was never there. */
-const markOf = (dataDir: string): string | undefined => {
+const markOf = async (dataDir: string): Promise<string | undefined> => {
+  const { createHash } = await import('node:crypto')
   try {
     return `svc-${createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 12)}`
   } catch (error) {

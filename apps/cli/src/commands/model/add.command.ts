@@ -1,8 +1,7 @@
-import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import type { ModelConfig, ModelReadiness } from '#sdk/index.js'
 import { UsageError } from '../../failure.js'
-import { fileText, hiddenLine } from '../../input.js'
+import { fileText, hiddenLine, standardInput } from '../../input.js'
 import { command, performs } from '../../invocation.js'
 import { presets, type Strength, strengths, withRungs } from '../../model/presets.js'
 import { printReadiness } from '../../model/readiness.view.js'
@@ -88,7 +87,7 @@ const keyOf = async ({ keyFile, keyStdin }: AddOptions, needed: boolean): Promis
       ? fileText(keyFile)
       : process.stdin.isTTY
         ? await hiddenLine('key (not shown): ')
-        : await text(process.stdin)
+        : await standardInput()
   ).trim()
   if (!key) throw new UsageError('the key is empty', 'name its file with --key-file, or send it to standard input')
   return key

@@ -16,8 +16,8 @@ export const registerDoctor = (sys: Command, shell: Shell): void => {
     else {
       for (const { name, state, detail, remedy } of findings) {
         const mark = { ok: out.paint('green', '✓'), warn: out.paint('yellow', '!'), fail: out.paint('red', '✗') }[state]
-        out.line(`${mark} ${name.padEnd(10)} ${detail}`)
-        if (remedy) out.line(`  ${' '.repeat(10)} → ${remedy}`)
+        out.line(`${mark} ${name.padEnd(12)} ${detail}`)
+        if (remedy) out.line(`  ${' '.repeat(12)} → ${remedy}`)
       }
     }
     const failed = findings.filter(({ state }) => state === 'fail')
