@@ -108,8 +108,8 @@ export class CallEngine {
       try {
         return await this.#try(rung, { ...climb, emit }, attempts)
       } catch (error) {
-        if (!isSvcError(error) || error.code === 'client_closed' || begun || final.has(String(error.fields.reason)))
-          throw error
+        if (!isSvcError(error) || error.code === 'client_closed') throw error
+        if (begun || final.has(String(error.fields.reason))) throw withAttempts(error, attempts)
         errors.push(error)
         attempts.push({ model: rung.name, code: error.code, message: error.message })
         this.log.warn(
@@ -186,6 +186,8 @@ const tellOne = (errors: readonly SvcError[], attempts: readonly Attempt[]): Svc
   const soonest = errors
     .filter((error) => passing.includes(String(error.fields.reason)))
     .reduce<SvcError | undefined>((best, error) => (best && wait(best) <= wait(error) ? best : error), undefined)
-  const told = soonest ?? first
-  return new SvcError(told.code, told.message, { ...told.fields, attempts })
+  return withAttempts(soonest ?? first, attempts)
 }
+
+const withAttempts = (error: SvcError, attempts: readonly Attempt[]): SvcError =>
+  attempts.length ? new SvcError(error.code, error.message, { ...error.fields, attempts }) : error

@@ -126,9 +126,15 @@ export class AnswerCollector {
       content: this.#content.filter(
         (part) => part.type !== 'text' || part.text !== '' || part.provider_metadata !== undefined,
       ),
-      finishReason: finishReasonOf(this.#finish.reason),
+      finishReason: this.#finishReason(this.#finish.reason),
       tokens: tokensOf(this.#finish.usage),
     }
+  }
+
+  /** Not every provider says that it stopped for its tools. */
+  #finishReason(reason: LanguageModelV4FinishReason['unified']): LlmAnswer['finish_reason'] {
+    const called = this.#content.some(({ type }) => type === 'tool_call')
+    return called && (reason === 'stop' || reason === 'other') ? 'tool_calls' : finishReasonOf(reason)
   }
 
   #begin(type: OpenText['type'], part: { id: string; providerMetadata?: unknown }): OpenText {

@@ -109,7 +109,7 @@ const cut =
 const reasonOf = (evidence: Evidence): FailureReason => {
   const { status, words, message, spoke, network } = evidence
   const said = `${words} ${message}`
-  if (network && status === undefined) return 'connection'
+  if (network && (status === undefined || status < 300)) return 'connection'
   if ((status === 400 || status === 404 || status === 403 || status === 422) && spoke && unknownModel.test(said))
     return 'model_not_found'
   if (status === 413 || ((status === 400 || status === undefined) && tooLong.test(said))) return 'context_length'
@@ -146,7 +146,8 @@ export const failureOf = (error: unknown, now: number, secrets: readonly string[
   return {
     reason: reasonOf(evidence),
     message: scrub(evidence.spoke ? evidence.message : unspoken(evidence), secrets),
-    ...(evidence.status !== undefined && { upstreamStatus: evidence.status }),
+    // a stream that broke had begun with a success
+    ...(evidence.status !== undefined && evidence.status >= 300 && { upstreamStatus: evidence.status }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   }
 }

@@ -14,6 +14,7 @@ import {
   turnCall,
   useMock,
 } from '../../../../test/support/models-service.js'
+import { startPatientProvider } from '../../../../test/support/patient-provider.js'
 
 const cancelCall = contract['nodes.broker.modelCallCancel']
 
@@ -180,6 +181,20 @@ describe('cancelling the model call of a turn', () => {
     expect(await cancel(node)).toEqual({ canceled: true })
     await expect(reading).rejects.toMatchObject({ code: 'client_closed' })
     expect(await rows(node)).toMatchObject([{ status: 'failed', error: { code: 'client_closed' } }])
+  })
+
+  it('hangs up on the provider', async () => {
+    const provider = await startPatientProvider()
+    const providers = { patient: { type: 'openai-compatible' as const, base_url: provider.baseUrl } }
+    await useMock(models, { providers, ladders: {} })
+    const node = newNode()
+    const reading = collect(ask(models, turnCall(node, { model: 'patient/m' })))
+    reading.catch(() => undefined)
+    await provider.begun()
+    await cancel(node)
+    await provider.left()
+    await provider.stop()
+    await useMock(models)
   })
 
   it('says that there was nothing to cancel', async () => {
