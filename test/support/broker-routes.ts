@@ -162,8 +162,10 @@ export class PlayedNode {
 
   #append({ from, entries }: { from: number; entries: JournalEntry[] }, response: ServerResponse): void {
     const written = this.journal.slice(from - 1, from - 1 + entries.length)
-    if (from !== this.journal.length + 1 && !isDeepStrictEqual(written, entries))
-      return json(response, { code: 'journal_conflict', status: 409 }, 409)
+    if (from !== this.journal.length + 1 && !isDeepStrictEqual(written, entries)) {
+      json(response, { code: 'journal_conflict', status: 409 }, 409)
+      return
+    }
     if (from === this.journal.length + 1) this.journal.push(...entries)
     const taken = entries.flatMap((entry) => (entry.type === 'turn_started' ? entry.mail : []))
     this.mail = this.mail.filter(({ id }) => !taken.includes(id))

@@ -1,6 +1,7 @@
 import { isMainThread } from 'node:worker_threads'
 import { version } from '#sdk/generated/version.js'
 import { Ended, hasCode } from './daemon/endings.js'
+import { warmUp } from './daemon/http.fetch.js'
 import { isServe, type Serve, sayReleased } from './host-link.js'
 import { serveNode } from './node/node.service.js'
 import { ToolProcesses } from './process/tool-process.js'
@@ -42,6 +43,7 @@ const serveAll = (): void => {
   process.on('SIGTERM', () => leave(0))
   process.on('uncaughtException', fail)
   process.on('unhandledRejection', fail)
+  warmUp()
 }
 
 if (isMainThread) serveAll()

@@ -123,7 +123,10 @@ describe('host', () => {
   let host: RunningHost
   let words = 0
   /** An argument that finds one test's processes again. */
-  const word = (): string => `svc-host-test-${process.pid}-${(words += 1)}`
+  const word = (): string => {
+    words += 1
+    return `svc-host-test-${process.pid}-${words}`
+  }
   /** A program that leaves its session and its parent, and ignores SIGTERM. */
   const escapee = (mark: string): string[] => [
     'bash',

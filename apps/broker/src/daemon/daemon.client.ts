@@ -2,6 +2,7 @@ import { EventStream } from '#sdk/event-stream.js'
 import { Transport } from '#sdk/transport.js'
 import { backoff, pause } from '../clock.js'
 import { Ended, endsBroker, mayPass } from './endings.js'
+import { httpFetch } from './http.fetch.js'
 
 export interface CallOptions {
   readonly signal?: AbortSignal
@@ -22,9 +23,9 @@ export class DaemonClient {
   readonly #transport: Transport
   readonly #root: string
 
-  constructor(settings: { baseUrl: string; token: string; nodeId: string; fetch?: typeof fetch }) {
-    const { baseUrl, token, nodeId, fetch } = settings
-    this.#transport = new Transport({ baseUrl, token, timeout: attemptLimit, maxRetries: 0, ...(fetch && { fetch }) })
+  constructor(settings: { baseUrl: string; token: string; nodeId: string }) {
+    const { baseUrl, token, nodeId } = settings
+    this.#transport = new Transport({ baseUrl, token, timeout: attemptLimit, maxRetries: 0, fetch: httpFetch })
     this.#root = `/v1/nodes/${nodeId}/`
   }
 
