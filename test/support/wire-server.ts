@@ -112,7 +112,10 @@ export const events =
   (sent: readonly Sent[], then: 'ends' | 'breaks' | 'stays' = 'ends'): Reply =>
   (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    const frames = sent.map(({ id, event, data }) => `${id ? `id: ${id}\n` : ''}event: ${event ?? 'message'}\ndata: ${JSON.stringify(data)}\n\n`)
+    const frames = sent.map(
+      ({ id, event, data }) =>
+        `${id ? `id: ${id}\n` : ''}event: ${event ?? 'message'}\ndata: ${JSON.stringify(data)}\n\n`,
+    )
     response.write(frames.join('') || ':\n\n', () => {
       if (then === 'ends') response.end()
       else if (then === 'breaks') response.destroy()

@@ -11,7 +11,11 @@ export const httpFetch = async (address: string | URL | Request, init: RequestIn
   const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
   const { signal } = init
   const message = await new Promise<IncomingMessage>((resolve, reject) => {
-    const options = { method: init.method ?? 'GET', headers: init.headers as Record<string, string>, ...(signal && { signal }) }
+    const options = {
+      method: init.method ?? 'GET',
+      headers: init.headers as Record<string, string>,
+      ...(signal && { signal }),
+    }
     const sent = request(url, options, resolve)
     // As the global fetch does: a TypeError whose cause says what happened.
     sent.on('error', (cause) => reject(new TypeError('fetch failed', { cause })))

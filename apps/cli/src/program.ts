@@ -30,16 +30,7 @@ export const buildProgram = async (shell: Shell, wanted: (name: string) => boole
     .showHelpAfterError('(svc --help lists the commands)')
     .configureHelp({ showGlobalOptions: false })
     .exitOverride()
-  program.addHelpText(
-    'after',
-    `
-Examples:
-  svc sys up                                     start the daemon of this machine
-  svc node new --engine exec -- ls -la           run a program as a node, without any model
-  svc node new "count the files here" --wait     hand an agent some work and wait for its outcome
-
-Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 network or not available, 6 denied.`,
-  )
+  program.addHelpText('after', `\nExamples:\n${examplesFor(shell)}\n\n${exitCodeText}`)
   for (const group of groups) {
     if (wanted(group.name)) (await group.load())(program, shell, () => buildProgram(shell, () => true))
     else program.command(group.name, { hidden: !group.shown(shell) }).description(group.summary)
@@ -47,6 +38,17 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 network or not
   inherit(program)
   return program
 }
+
+const exitCodeText =
+  'Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 network or not available, 6 denied.'
+
+const examplesFor = ({ nodeId }: Shell): string =>
+  nodeId === undefined
+    ? `  svc sys up                                     start the daemon of this machine
+  svc node new --engine exec -- ls -la           run a program as a node, without any model
+  svc node new "count the files here" --wait     hand an agent some work and wait for its outcome`
+    : `  svc node new "check the tests" --wait          hand a child some work and wait for its outcome
+  svc push "half of the files are done"          tell those who watch this node`
 
 /** Subcommands throw like the program does, instead of ending the process. */
 const inherit = (parent: Command): void => {

@@ -83,11 +83,7 @@ const modelsOf = ({ model, strength }: AddOptions, usual: Partial<Record<Strengt
 const keyOf = async ({ keyFile, keyStdin }: AddOptions, needed: boolean): Promise<string | undefined> => {
   if (!keyFile && !keyStdin && !needed) return undefined
   const key = (
-    keyFile
-      ? fileText(keyFile)
-      : process.stdin.isTTY
-        ? await hiddenLine('key (not shown): ')
-        : await standardInput()
+    keyFile ? fileText(keyFile) : process.stdin.isTTY ? await hiddenLine('key (not shown): ') : await standardInput()
   ).trim()
   if (!key) throw new UsageError('the key is empty', 'name its file with --key-file, or send it to standard input')
   return key

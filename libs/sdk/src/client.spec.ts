@@ -1,0 +1,162 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { cut, empty, json, problem, silence, WireServer } from '../../../test/support/wire-server.js'
+import { Client } from './client.js'
+import { ConnectionError, ResponseError, TimeoutError } from './errors.js'
+
+const id = 'node_01jd0000000000000000000000'
+const busy = problem(503, { code: 'service_unavailable', retryable: true }, { 'retry-after': '0' })
+
+describe('client', () => {
+  let wire: WireServer
+  let client: Client
+
+  beforeAll(async () => {
+    wire = await WireServer.start()
+    client = new Client({ baseUrl: `${wire.url}/`, token: 'svc_own_x' })
+    jest.spyOn(Math, 'random').mockReturnValue(0)
+  })
+  afterEach(() => {
+    delete process.env.SVC_BASE_URL
+    delete process.env.SVC_TOKEN
+  })
+  afterAll(async () => {
+    jest.restoreAllMocks()
+    await wire.stop()
+  })
+
+  it('sends method, path, query, body and token as the contract says', async () => {
+    wire.says(json({ id }, 201))
+    await client.nodes.create({ prompt: 'hello', cwd: '/tmp' })
+    expect(wire.only).toMatchObject({ method: 'POST', path: '/v1/nodes', body: { prompt: 'hello', cwd: '/tmp' } })
+    expect(wire.only.headers).toMatchObject({ authorization: 'Bearer svc_own_x', 'content-type': 'application/json' })
+
+    wire.says(json({ settled: true }))
+    await client.nodes.outcome(id, { wait: 5 }, { headers: { 'X-Request-Id': 'mine' } })
+    expect(wire.only.path).toBe(`/v1/nodes/${id}/outcome?wait=5`)
+    expect(wire.only.headers['x-request-id']).toBe('mine')
+
+    wire.says(empty())
+    await expect(client.models.credentials.remove('openai')).resolves.toBeUndefined()
+    expect(wire.only).toMatchObject({ method: 'DELETE', path: '/v1/model-auth/openai' })
+  })
+
+  it('takes address and token from the environment unless they are given', async () => {
+    Object.assign(process.env, { SVC_BASE_URL: wire.url, SVC_TOKEN: 'from-env' })
+    wire.says(json({ status: 'ok' }))
+    await new Client().system.health()
+    expect(wire.only.headers.authorization).toBe('Bearer from-env')
+    expect(() => new Client({ baseUrl: 'ftp://x' })).toThrow(TypeError)
+  })
+
+  it.each([408, 429, 500, 502, 503, 504, 507])('tries again after %i', async (status) => {
+    wire.says(problem(status, {}, { 'retry-after': '0' }), json({ id }))
+    await expect(client.nodes.retrieve(id)).resolves.toEqual({ id })
+    expect(wire.received).toHaveLength(2)
+  })
+
+  it.each([
+    [409, { code: 'illegal_transition' }],
+    [422, { code: 'validation_failed' }],
+    [401, { code: 'token_invalid' }],
+    [429, { code: 'quota_exceeded', retryable: false }],
+    [503, { code: 'model_not_configured', retryable: false }],
+  ])('does not try again after %i %j', async (status, fields) => {
+    wire.says(problem(status, fields))
+    await expect(client.nodes.retrieve(id)).rejects.toMatchObject({ status, code: fields.code })
+    expect(wire.received).toHaveLength(1)
+  })
+
+  it('tries again after a conflict that says so, and after a broken connection', async () => {
+    wire.says(problem(409, { code: 'version_conflict', retryable: true }), cut, json({ id }))
+    await expect(client.nodes.retrieve(id)).resolves.toEqual({ id })
+    expect(wire.received).toHaveLength(3)
+  })
+
+  it('gives up after maxRetries, of the call or of the client', async () => {
+    wire.says(busy)
+    await expect(client.nodes.retrieve(id)).rejects.toMatchObject({ code: 'service_unavailable' })
+    expect(wire.received).toHaveLength(3)
+    wire.says(busy)
+    await expect(client.nodes.retrieve(id, { maxRetries: 0 })).rejects.toMatchObject({ code: 'service_unavailable' })
+    expect(wire.received).toHaveLength(1)
+    wire.says(cut)
+    await expect(new Client({ baseUrl: wire.url, maxRetries: 1 }).system.health()).rejects.toThrow(ConnectionError)
+    expect(wire.received).toHaveLength(2)
+  })
+
+  it('repeats a creation under the same idempotency key, and the next one under another', async () => {
+    wire.says(busy, cut, json({ id }, 201))
+    await client.nodes.create({ prompt: 'x' })
+    const keys = wire.received.map(({ headers }) => headers['idempotency-key'])
+    expect(keys).toHaveLength(3)
+    expect(new Set(keys).size).toBe(1)
+    wire.says(json({ id }, 201))
+    await client.nodes.create({ prompt: 'x' })
+    expect(wire.only.headers['idempotency-key']).not.toBe(keys[0])
+    wire.says(json({ id }, 201))
+    await client.nodes.create({ prompt: 'x' }, { headers: { 'Idempotency-Key': 'mine' } })
+    expect(wire.only.headers['idempotency-key']).toBe('mine')
+  })
+
+  it('ends a call at its time limit with a typed error, and tells the daemon the limit', async () => {
+    wire.says(silence)
+    const call = client.nodes.retrieve(id, { timeout: 50 })
+    await expect(call).rejects.toThrow(TimeoutError)
+    await expect(call).rejects.toMatchObject({ code: 'timeout', kind: 'timeout', retryable: true })
+    expect(Number(wire.only.headers['svc-timeout-ms'])).toBeGreaterThan(0)
+    expect(Number(wire.only.headers['svc-timeout-ms'])).toBeLessThanOrEqual(50)
+  })
+
+  it('answers the failure at once when the daemon asks to wait beyond the limit', async () => {
+    wire.says(problem(429, { code: 'rate_limited', retryable: true }, { 'retry-after': '120' }))
+    await expect(client.nodes.retrieve(id)).rejects.toMatchObject({ code: 'rate_limited', retryAfter: 120_000 })
+    expect(wire.received).toHaveLength(1)
+  })
+
+  it('stops when the caller aborts, during the request and between attempts', async () => {
+    const reason = new Error('enough')
+    const first = new AbortController()
+    wire.says(() => first.abort(reason))
+    await expect(client.nodes.retrieve(id, { signal: first.signal })).rejects.toBe(reason)
+    const second = new AbortController()
+    wire.says((response, request) => {
+      problem(503, { code: 'not_leader' }, { 'retry-after': '30' })(response, request)
+      response.on('close', () => second.abort(reason))
+    })
+    await expect(client.nodes.retrieve(id, { signal: second.signal })).rejects.toBe(reason)
+    await expect(client.nodes.retrieve(id, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    expect(wire.received).toHaveLength(1)
+  })
+
+  it('says that something else listens when the answer is no JSON', async () => {
+    wire.says((response) => response.end('<html>'))
+    await expect(client.system.status()).rejects.toThrow(ResponseError)
+  })
+
+  describe('request', () => {
+    it('reaches any route with the same token, retries and errors', async () => {
+      wire.says(busy, json({ next_ord: 3 }))
+      const answer = await client.request<{ next_ord: number }>('POST', `/v1/nodes/${id}/broker/journal`, { from: 1 })
+      expect(answer.next_ord).toBe(3)
+      expect(wire.received[1]).toMatchObject({
+        method: 'POST',
+        body: { from: 1 },
+        headers: { authorization: 'Bearer svc_own_x' },
+      })
+    })
+
+    it.each([
+      'https://elsewhere.test/v1/x',
+      '//elsewhere.test/v1',
+      '/\\elsewhere.test',
+      'v1/nodes',
+      '',
+      '.elsewhere.test/',
+      '@elsewhere.test/',
+    ])('refuses %j before anything is sent', async (path) => {
+      wire.says(json({}))
+      await expect(client.request('GET', path)).rejects.toThrow(TypeError)
+      expect(wire.received).toHaveLength(0)
+    })
+  })
+})
