@@ -12,6 +12,7 @@ import {
   user,
 } from '../../../../test/support/models-service.js'
 import { startPatientProvider } from '../../../../test/support/patient-provider.js'
+import { tapWire } from '../../../../test/support/wire-tap.js'
 
 const llm = contract['llm.call']
 
@@ -172,6 +173,32 @@ describe.each(served)('a model of %s', (_type, model) => {
       code: 'model_error',
       fields: { reason: 'schema_mismatch', errors: [{ pointer: '/files' }] },
     })
+  })
+})
+
+describe('the thoughts of a model', () => {
+  const goOn = async (type: 'anthropic' | 'openai', model: string): Promise<string> => {
+    const tap = await tapWire(models.mock.baseUrl(type))
+    const providers = { [type]: { type, base_url: `${tap.url}/v1` } }
+    await models.gateway.bus.call(contract['models.config.update'], as(), { providers, ladders: {} } as never)
+    models.mock.conversation({}, [{ text: 'so be it', reasoning: 'let me think' }, { text: 'go on' }])
+    const first = await call({ model })
+    expect(first.content.map((part) => part.type)).toEqual(['reasoning', 'text'])
+    await call({ model, messages: [user('hello'), { role: 'assistant', content: first.content }, user('and now?')] })
+    await tap.stop()
+    return tap.bodies.at(-1) as string
+  }
+
+  it('go back to anthropic with their signature', async () => {
+    const sent = await goOn('anthropic', 'anthropic/claude-sonnet-4-6')
+    expect(sent).toMatch(/"type":"thinking","thinking":"let me think","signature":".+"/)
+  })
+
+  it('go back to openai encrypted, whole, and without a reference to its store', async () => {
+    const sent = await goOn('openai', 'openai/gpt-5.4')
+    expect(sent).toContain('"store":false')
+    expect(sent).toMatch(/"type":"reasoning".*"encrypted_content":".+"/)
+    expect(sent).not.toContain('item_reference')
   })
 })
 

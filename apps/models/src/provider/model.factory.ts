@@ -80,18 +80,40 @@ const open = async (provider: Provider): Promise<OpenModel> => {
   }
 }
 
+interface Opened {
+  readonly stamp: string
+  readonly open: Promise<OpenModel>
+  readonly models: Map<string, LanguageModelV4>
+}
+
+/** Models kept a provider: names come from callers, who may make them up. */
+const KEPT_MODELS = 64
+
 /**
  * Models of the AI SDK by provider. A provider's code is loaded at its first call (about 25 MB and 80 ms for the first
- * of them) and kept until its address or credential changes.
+ * of them) and kept until its address or credential changes; a model is kept, since making one costs half a millisecond.
  */
 export class ModelFactory {
-  readonly #opened = new Map<string, { stamp: string; models: Promise<OpenModel> }>()
+  readonly #opened = new Map<string, Opened>()
 
-  async model(provider: Provider, model: string): Promise<LanguageModelV4> {
+  async model(provider: Provider, name: string): Promise<LanguageModelV4> {
+    const opened = this.#of(provider)
+    const known = opened.models.get(name)
+    if (known) return known
+    const model = (await opened.open)(name)
+    if (opened.models.size >= KEPT_MODELS) opened.models.clear()
+    opened.models.set(name, model)
+    return model
+  }
+
+  #of(provider: Provider): Opened {
     const known = this.#opened.get(provider.name)
-    if (known?.stamp === provider.stamp) return (await known.models)(model)
-    const opened = { stamp: provider.stamp, models: open(provider) }
+    if (known?.stamp === provider.stamp) return known
+    const opened = { stamp: provider.stamp, open: open(provider), models: new Map<string, LanguageModelV4>() }
     this.#opened.set(provider.name, opened)
-    return (await opened.models)(model)
+    opened.open.catch(() => {
+      if (this.#opened.get(provider.name) === opened) this.#opened.delete(provider.name)
+    })
+    return opened
   }
 }

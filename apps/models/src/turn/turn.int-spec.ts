@@ -273,3 +273,35 @@ describe('a call whose process is gone', () => {
     await other.close()
   })
 })
+
+describe('the database', () => {
+  it('may drop the connection that holds the lock: calls go on under it as soon as it is back', async () => {
+    models.mock.always({ text: 'still here' })
+    const sessions = () =>
+      models.database.query<{ pid: number }>(
+        "SELECT pid FROM pg_stat_activity WHERE application_name = 'svc models session' AND datname = current_database()",
+      )
+    const [before] = await sessions()
+    await models.database.query('SELECT pg_terminate_backend($1)', [before?.pid])
+    const node = newNode()
+    expect(textOf((await answered(ask(models, turnCall(node)))).answer)).toBe('still here')
+    const [after] = await sessions()
+    expect(after?.pid).not.toBe(before?.pid)
+  })
+
+  it('may be away when an answer comes: the answer is kept until it is back, and told only then', async () => {
+    const node = newNode()
+    const release = models.mock.hold({ text: 'worth keeping' })
+    const reading = answered(ask(models, turnCall(node)))
+    reading.catch(() => undefined)
+    await waitFor(async () => (await statuses(node))[0] === 'started')
+    await models.database.query('ALTER TABLE models.calls RENAME TO calls_away')
+    const drop =
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'svc models' AND datname = current_database()"
+    await models.database.query(drop)
+    await models.database.query('ALTER TABLE models.calls_away RENAME TO calls')
+    release()
+    expect(textOf((await reading).answer)).toBe('worth keeping')
+    expect(await statuses(node)).toEqual(['completed'])
+  })
+})
