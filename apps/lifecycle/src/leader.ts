@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import {
   Inject,
   Injectable,
@@ -6,13 +7,21 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common'
 import { BusServer } from '#common/kernel/bus/bus.server.js'
+import { CLOCK, type Clock, pause } from '#common/kernel/clock.js'
 import { SETTINGS, type Settings } from '#common/kernel/config.js'
 import { Database } from '#common/kernel/database/database.js'
 import { Lease } from '#common/kernel/database/lease.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
+import { InProgressStore } from './broker/in-progress.store.js'
+import { Housekeeping } from './housekeeping.js'
+import { Waiters } from './node/waiters.js'
 import { Launcher } from './supervision/launcher.js'
 import { Supervisor } from './supervision/supervisor.service.js'
+
+/** How long (ms) the boot waits for a lease that another holds, and before a lead that failed is tried again. */
+const bootPatience = 4000
+const retryAfter = 1000
 
 /**
  * The one writer at a time. Holds the lease, and only while it does takes commands and supervises; the database itself
@@ -30,11 +39,17 @@ export class Leader implements OnApplicationBootstrap, OnModuleDestroy, OnApplic
     private readonly server: BusServer,
     private readonly launcher: Launcher,
     private readonly supervisor: Supervisor,
+    private readonly housekeeping: Housekeeping,
+    private readonly waiters: Waiters,
+    private readonly inProgress: InProgressStore,
+    @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Logger,
   ) {
     this.lease = new Lease({
       url: settings.DATABASE_URL as string,
-      holder: settings.SVC_LEASE_HOLDER ?? `${process.pid}`,
+      // the pid alone is the same in every container
+      holder: settings.SVC_LEASE_HOLDER ?? `${hostname()}/${process.pid}`,
+      clock,
       log,
       onLost: () => this.next(() => this.stepDown()),
     })
@@ -47,13 +62,12 @@ export class Leader implements OnApplicationBootstrap, OnModuleDestroy, OnApplic
   /** Resolves once this process leads, when nobody else does; else stands by without holding up the boot. */
   async onApplicationBootstrap(): Promise<void> {
     const led = this.next(() => this.lead())
-    await Promise.race([led, new Promise<void>((resolve) => setTimeout(resolve, 4000).unref())])
+    await Promise.race([led, pause(this.clock, bootPatience)])
   }
 
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort()
-    await this.supervisor.stop()
-    this.launcher.suspend()
+    await this.layDown()
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -65,18 +79,45 @@ export class Leader implements OnApplicationBootstrap, OnModuleDestroy, OnApplic
   private async lead(): Promise<void> {
     const epoch = await this.lease.acquire(this.stopping.signal)
     if (epoch === undefined) return
-    await this.database.carryEpoch(epoch)
-    await this.server.listen()
+    try {
+      await this.database.carryEpoch(epoch)
+      this.waiters.open()
+      await this.server.listen()
+    } catch (error) {
+      await this.giveBack()
+      throw error
+    }
     this.launcher.resume()
     this.supervisor.start()
+    this.housekeeping.start()
     this.log.info({ epoch }, 'leading')
+  }
+
+  /** The lease was taken but can't be used: it must not be kept from somebody who can. */
+  private async giveBack(): Promise<void> {
+    await this.database.close()
+    await this.lease.release()
+    await pause(this.clock, retryAfter, this.stopping.signal)
+    this.leadAgain()
   }
 
   private async stepDown(): Promise<void> {
     await this.server.pause('not_leader')
+    await this.layDown()
+    this.inProgress.forget()
+    await this.database.close()
+    this.leadAgain()
+  }
+
+  /** What this process does by itself as the writer ends; its callers are answered. */
+  private async layDown(): Promise<void> {
+    this.waiters.close()
+    this.housekeeping.stop()
     await this.supervisor.stop()
     this.launcher.suspend()
-    await this.database.close()
+  }
+
+  private leadAgain(): void {
     if (!this.stopping.signal.aborted) void this.next(() => this.lead())
   }
 

@@ -20,6 +20,7 @@ import { SignalHub } from './broker/signal.hub.js'
 import { SignalService } from './broker/signal.service.js'
 import { TurnEndService } from './broker/turn-end.service.js'
 import { EventService } from './events/event.service.js'
+import { Housekeeping } from './housekeeping.js'
 import { Leader } from './leader.js'
 import { LifecycleRpc } from './lifecycle.rpc.js'
 import { MailRepository } from './mail/mail.repository.js'
@@ -33,6 +34,7 @@ import { NodeRpc } from './node/node.rpc.js'
 import { NodeService } from './node/node.service.js'
 import { NodeTransitions } from './node/node.transition.js'
 import { OutcomeService } from './node/outcome.service.js'
+import { SchemaChecker } from './node/schema.checker.js'
 import { Waiters } from './node/waiters.js'
 import { ReportRepository } from './report/report.repository.js'
 import { ReportService } from './report/report.service.js'
@@ -62,7 +64,14 @@ const kernel = ({ settings, log }: ServiceSetup) => [
         events,
         outbox: new Outbox('canvas'),
         publish: (logged) => {
-          for (const event of logged) bus.publish(subjects.nodeEvent(event.subject, event.type), event)
+          for (const event of logged) {
+            try {
+              bus.publish(subjects.nodeEvent(event.subject, event.type), event)
+            } catch (err) {
+              // the tail may lose what it can't carry: its readers find the gap and read the rows
+              log.warn({ err, node_id: event.subject, seq: event.seq }, 'an event was not published')
+            }
+          }
         },
       }),
     inject: [Database, EventLog, Bus],
@@ -80,7 +89,16 @@ export class LifecycleModule {
     if (!url || !database) throw new Error('lifecycle needs NATS_URL and DATABASE_URL')
     return {
       module: LifecycleModule,
-      imports: [BusModule.forRoot({ service: 'lifecycle', url, operations, except: readAtTheEdge, listen: 'explicit', log: setup.log })],
+      imports: [
+        BusModule.forRoot({
+          service: 'lifecycle',
+          url,
+          operations,
+          except: readAtTheEdge,
+          listen: 'explicit',
+          log: setup.log,
+        }),
+      ],
       providers: [
         ...kernel(setup),
         NodeRepository,
@@ -113,6 +131,8 @@ export class LifecycleModule {
         LaunchQueue,
         Launcher,
         Supervisor,
+        Housekeeping,
+        SchemaChecker,
         Leader,
         LifecycleRpc,
       ],

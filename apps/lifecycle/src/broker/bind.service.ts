@@ -40,12 +40,16 @@ export class BindService {
     }
     return this.writer.transact(ctx, async (within) => {
       const node = await this.nodes.lock(within.tx, input.id)
-      this.access.requireHosted(ctx, node)
+      this.access.requireGeneration(ctx, node)
       if (node.status !== 'active') {
         throw new SvcError('illegal_transition', undefined, { state: node.status, event: 'bind' })
       }
-      const same = node.broker_state === 'bound' && node.broker_pid === input.pid
-      if (!same) this.confirm(within, node, input)
+      if (node.broker_state !== 'bound') this.confirm(within, node, input)
+      else if (!isSame(node, input)) {
+        throw new SvcError('stale_generation', 'Another process of this generation hosts the node.', {
+          generation: node.generation,
+        })
+      }
       return this.assignment(within, node)
     })
   }
@@ -96,3 +100,9 @@ export class BindService {
     }
   }
 }
+
+/** A process is its host, its number and its start: a number alone comes back. */
+const isSame = (node: NodeRecord, input: InputOf<typeof bind>): boolean =>
+  node.broker_host_id === input.host_id &&
+  node.broker_pid === input.pid &&
+  node.broker_started_at?.getTime() === Date.parse(input.started_at)

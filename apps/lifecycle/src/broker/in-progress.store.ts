@@ -10,6 +10,13 @@ export interface PartInProgress {
   readonly truncated: boolean
 }
 
+/** What the process that hosts a node now is producing. */
+interface Producing {
+  readonly generation: number
+  readonly rootId: string
+  readonly parts: Map<string, Part>
+}
+
 interface Part {
   generation: number
   message: number
@@ -22,6 +29,8 @@ interface Part {
 
 /** Characters kept of one part; the end of it, which is what a watcher who joins late wants. */
 const partLimit = 128 * 1024
+/** Characters and parts kept of one node; the oldest parts go first. */
+const nodeLimit = 256 * 1024
 const partsPerNode = 64
 
 const keyOf = (delta: Pick<Delta, 'message' | 'channel' | 'call_id'>): string =>
@@ -32,14 +41,27 @@ const keyOf = (delta: Pick<Delta, 'message' | 'channel' | 'call_id'>): string =>
  * restart the broker is asked to send its text again.
  */
 export class InProgressStore {
-  private readonly nodes = new Map<string, Map<string, Part>>()
+  private readonly nodes = new Map<string, Producing>()
+
+  /** The process that may append for a node. What an older one left is dropped. */
+  open(nodeId: string, generation: number, rootId: string): void {
+    if (this.nodes.get(nodeId)?.generation === generation) return
+    this.nodes.set(nodeId, { generation, rootId, parts: new Map() })
+  }
+
+  /** Root of the node's tree, when this generation was let in and is still the one that hosts it. */
+  rootOf(nodeId: string, generation: number | undefined): string | undefined {
+    const known = this.nodes.get(nodeId)
+    return known?.generation === generation ? known?.rootId : undefined
+  }
 
   /** Adds a delta. Answers false when some text before it is missing here, so that the broker must send all of it again. */
   append(nodeId: string, delta: Delta): boolean {
-    const parts = this.partsOf(nodeId)
+    const parts = this.nodes.get(nodeId)?.parts
+    if (!parts) return false
     const key = keyOf(delta)
     const known = parts.get(key)
-    if (!known || known.generation !== delta.generation || delta.offset === 0) {
+    if (!known || delta.offset === 0) {
       if (delta.offset !== 0) return false
       parts.delete(key)
       parts.set(key, {
@@ -57,16 +79,27 @@ export class InProgressStore {
     const fresh = delta.text.slice(known.length - delta.offset)
     known.length += fresh.length
     known.text = (known.text + fresh).slice(-partLimit)
+    this.trim(parts)
     return true
   }
 
-  /** What is in progress was recorded, or its process is gone. */
+  /** What is in progress was recorded. */
   clear(nodeId: string): void {
+    this.nodes.get(nodeId)?.parts.clear()
+  }
+
+  /** The process that hosted the node is not to be heard any more. */
+  close(nodeId: string): void {
     this.nodes.delete(nodeId)
   }
 
+  /** This process is not the writer any more. */
+  forget(): void {
+    this.nodes.clear()
+  }
+
   of(nodeId: string): PartInProgress[] {
-    return [...(this.nodes.get(nodeId)?.values() ?? [])].map((part) => ({
+    return [...(this.nodes.get(nodeId)?.parts.values() ?? [])].map((part) => ({
       generation: part.generation,
       message: part.message,
       channel: part.channel,
@@ -77,20 +110,14 @@ export class InProgressStore {
   }
 
   isStreaming(nodeId: string): boolean {
-    return (this.nodes.get(nodeId)?.size ?? 0) > 0
-  }
-
-  private partsOf(nodeId: string): Map<string, Part> {
-    const known = this.nodes.get(nodeId)
-    if (known) return known
-    const parts = new Map<string, Part>()
-    this.nodes.set(nodeId, parts)
-    return parts
+    return (this.nodes.get(nodeId)?.parts.size ?? 0) > 0
   }
 
   private trim(parts: Map<string, Part>): void {
-    for (const key of parts.keys()) {
-      if (parts.size <= partsPerNode) return
+    let kept = [...parts.values()].reduce((sum, part) => sum + part.text.length, 0)
+    for (const [key, part] of parts) {
+      if (parts.size <= partsPerNode && kept <= nodeLimit) return
+      kept -= part.text.length
       parts.delete(key)
     }
   }

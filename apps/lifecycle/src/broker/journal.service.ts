@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common'
 import { contract, type InputOf, type JournalEntry, type OutputOf } from '#common/contract/index.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
+import { violatedKey } from '#common/kernel/database/sql-errors.js'
 import { type TxContext, Writer } from '#common/kernel/database/writer.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { MailRepository } from '../mail/mail.repository.js'
@@ -35,22 +36,36 @@ export class JournalService {
   /** @throws SvcError stale_generation, journal_conflict */
   append(ctx: Context, input: InputOf<typeof append>): Promise<Answer> {
     const { id, from, entries } = input
-    return this.writer.transact(ctx, async (within) => {
-      const ending = entries.some((entry) => entry.type === 'turn_ended')
-      const family = ending ? await this.nodes.lockFamily(within.tx, id) : await this.alone(within, id)
-      this.access.requireHosted(ctx, family.node)
-      const head = await this.journal.lockHead(within.tx, id)
-      if (from <= head) return this.repeat(within, family.node, input, head)
-      if (from !== head + 1) throw conflict(head)
-      const at = new Date(this.clock.now())
-      const { generation, engagement } = family.node
-      this.journal.append(within.tx, { nodeId: id, from, generation, engagement, entries, at })
-      const node = await this.perform(within, family, entries, at)
-      within.tx.afterCommit(() => {
-        if (entries.some((entry) => entry.type === 'message')) this.inProgress.clear(id)
-      })
-      return { next_ord: head + entries.length + 1, next: goesOn(node, generation) ? 'continue' : 'stop' }
-    })
+    return this.refusing(() =>
+      this.writer.transact(ctx, async (within) => {
+        const ending = entries.some((entry) => entry.type === 'turn_ended')
+        const [family, head] = await Promise.all([
+          ending ? this.nodes.lockFamily(within.tx, id) : this.alone(within, id),
+          this.journal.lockHead(within.tx, id),
+        ])
+        this.access.requireHosted(ctx, family.node)
+        if (from <= head) return this.repeat(within, family.node, input, head)
+        if (from !== head + 1) throw conflict(head)
+        const at = new Date(this.clock.now())
+        const { generation, engagement } = family.node
+        this.journal.append(within.tx, { nodeId: id, from, generation, engagement, entries, at })
+        const node = await this.perform(within, family, { entries, at, head })
+        within.tx.afterCommit(() => {
+          if (entries.some((entry) => entry.type === 'message')) this.inProgress.clear(id)
+        })
+        return { next_ord: head + entries.length + 1, next: goesOn(node, generation) ? 'continue' : 'stop' }
+      }),
+    )
+  }
+
+  /** Entries that contradict what stands in the rows are a conflict like any other. */
+  private async refusing<T>(write: () => Promise<T>): Promise<T> {
+    try {
+      return await write()
+    } catch (error) {
+      if (violatedKey(error) !== 'tool_calls_pkey') throw error
+      throw new SvcError('journal_conflict', 'A tool call of this turn has that call_id already.', {}, { cause: error })
+    }
   }
 
   /** The answer to entries that were written before; their effects took place then. */
@@ -66,15 +81,15 @@ export class JournalService {
   private async perform(
     ctx: TxContext,
     family: Family,
-    entries: readonly JournalEntry[],
-    at: Date,
+    { entries, at, head }: { entries: readonly JournalEntry[]; at: Date; head: number },
   ): Promise<NodeRecord> {
     let node = family.node
     for (const entry of entries) {
+      requireInOrder(node, entry, head)
       for (const event of eventsOf(entry)) ctx.tx.emit({ nodeId: node.id, ...event })
       switch (entry.type) {
         case 'turn_started':
-          if (entry.mail.length > 0) await this.mail.acknowledge(ctx.tx, node.id, entry.mail, entry.turn, at)
+          if (entry.mail.length > 0) this.mail.accept(ctx.tx, node.id, entry.mail, entry.turn, at)
           node = this.transitions.change(ctx, node, { turn: entry.turn })
           break
         case 'message':
@@ -117,5 +132,20 @@ export class JournalService {
 /** Whether the process that appended is still to host the node. */
 const goesOn = (node: NodeRecord, generation: number): boolean =>
   node.status === 'active' && node.generation === generation
+
+/**
+ * Turns are counted up over the life of a node, since model calls are kept under their number; the other entries belong to
+ * the newest. A node that rests or has ended begins none.
+ */
+const requireInOrder = (node: NodeRecord, entry: JournalEntry, head: number): void => {
+  if (entry.type !== 'turn_started') {
+    if (entry.turn !== node.turn) throw conflict(head)
+    return
+  }
+  if (node.status !== 'active') {
+    throw new SvcError('stale_generation', `The node is ${node.status} and begins no turn.`, { state: node.status })
+  }
+  if (entry.turn <= node.turn) throw conflict(head)
+}
 
 const conflict = (head: number): SvcError => new SvcError('journal_conflict', undefined, { next_ord: head + 1 })

@@ -2,10 +2,16 @@ import { Injectable } from '@nestjs/common'
 import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
-import { EventLog } from '#common/kernel/database/events.js'
+import { EventLog, type LoggedEvent } from '#common/kernel/database/events.js'
+import { NodeAccess } from '../node/node.access.js'
+import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
 
 const read = contract['lifecycle.node.readEvents']
+
+/** Bytes of events in one answer: half of what the bus carries, and about what one event has besides its data. */
+const pageBytes = 4 * 1024 * 1024
+const envelopeBytes = 500
 
 /** The log of record, for the gateway's readers. */
 @Injectable()
@@ -14,15 +20,35 @@ export class EventService {
     private readonly database: Database,
     private readonly log: EventLog,
     private readonly nodes: NodeRepository,
+    private readonly access: NodeAccess,
   ) {}
 
-  /** @throws SvcError not_found, cursor_expired with `oldest` */
-  async read(_ctx: Context, { id, tree, after, limit }: InputOf<typeof read>): Promise<OutputOf<typeof read>> {
-    const page = tree
+  /**
+   * A page may end before `limit` where its events are large; `head` says whether more follow. With `tree` the id is that
+   * of a root.
+   *
+   * @throws SvcError not_found, cursor_expired with `oldest`
+   */
+  async read(ctx: Context, { id, tree, after, limit }: InputOf<typeof read>): Promise<OutputOf<typeof read>> {
+    // the status first: when it is an ended one, the page read after it has the events that led there
+    const node = await this.nodes.get(this.database, id)
+    if (ctx.actor.kind !== 'system') await this.access.requireOwn(ctx, this.database, node)
+    const settled = tree ? await this.nodes.isTreeEnded(this.database, id) : isEnded(node)
+    const { events, head } = tree
       ? await this.log.pageTree(this.database, id, after, limit)
       : await this.log.page(this.database, id, after, limit)
-    const node = await this.nodes.get(this.database, id)
-    const settled = node.status === 'done' || node.status === 'dead' || node.status === 'canceled'
-    return { events: [...page.events], head: page.head, settled }
+    return { events: fitting(events), head, settled }
   }
+}
+
+const isEnded = ({ status }: NodeRecord): boolean => status === 'done' || status === 'dead' || status === 'canceled'
+
+/** As many as one message of the bus carries, and at least one. */
+const fitting = (events: readonly LoggedEvent[]): LoggedEvent[] => {
+  let room = pageBytes
+  return events.filter((event, at) => {
+    if (room < 0) return false
+    room -= Buffer.byteLength(JSON.stringify(event.data)) + envelopeBytes
+    return at === 0 || room >= 0
+  })
 }

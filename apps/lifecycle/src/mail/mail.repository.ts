@@ -37,6 +37,10 @@ const toEntry = (row: MailRow): MailEntry => ({
 
 const wanted = { all: ['critical', 'urgent', 'normal', 'deferred'], steering: ['critical', 'urgent'] } as const
 
+const acknowledge = `
+  UPDATE canvas.mail SET acknowledged_at = $3, turn = $4, lease_expires_at = NULL
+   WHERE node_id = $1 AND id = ANY($2) AND acknowledged_at IS NULL`
+
 export interface Waiting {
   /** Unread mail that wakes: anything but deferred. */
   readonly waking: number
@@ -84,11 +88,23 @@ export class MailRepository {
 
   /** Answers how many of them were unread until now. */
   acknowledge(tx: Tx, nodeId: string, ids: readonly string[], turn: number | null, at: Date): Promise<number> {
-    return tx.count(
-      `UPDATE canvas.mail SET acknowledged_at = $3, turn = $4, lease_expires_at = NULL
-        WHERE node_id = $1 AND id = ANY($2) AND acknowledged_at IS NULL`,
-      [nodeId, [...ids], at, turn],
+    return tx.count(acknowledge, [nodeId, [...ids], at, turn])
+  }
+
+  /** As `acknowledge`, without waiting for the answer. */
+  accept(tx: Tx, nodeId: string, ids: readonly string[], turn: number, at: Date): void {
+    tx.send(acknowledge, [nodeId, [...ids], at, turn])
+  }
+
+  /** Unread mail of the fullest of these boxes. */
+  async fullest(reader: Reader, nodeIds: readonly string[]): Promise<number> {
+    const [row] = await reader.query<{ unread: number }>(
+      `SELECT coalesce(max(unread), 0) AS unread FROM (
+         SELECT count(*) AS unread FROM canvas.mail
+          WHERE node_id = ANY($1) AND acknowledged_at IS NULL GROUP BY node_id) AS boxes`,
+      [[...nodeIds]],
     )
+    return row?.unread ?? 0
   }
 
   async waiting(reader: Reader, nodeId: string): Promise<Waiting> {

@@ -2,21 +2,28 @@ import { Inject, Injectable } from '@nestjs/common'
 import { contract, type InputOf, type Node, nodeLimits, type Strength } from '#common/contract/index.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { actorRefOf, type Context } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
 import type { Tx } from '#common/kernel/database/tx.js'
 import { type TxContext, Writer, type Written } from '#common/kernel/database/writer.js'
-import { SvcError } from '#common/kernel/errors.js'
+import { hasCode, SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { LaunchQueue } from '../supervision/launch.queue.js'
 import { ModelCheck } from './model-check.js'
 import { NodeAccess } from './node.access.js'
-import { type NodeRecord, toNode } from './node.record.js'
-import { type NewNode, NodeRepository } from './node.repository.js'
-import { compileSchema } from './result-schema.js'
+import { blank, type NodeRecord, toNode } from './node.record.js'
+import { NodeRepository } from './node.repository.js'
+import { SchemaChecker } from './schema.checker.js'
 import { grantScopes } from './scope-grant.js'
 
 const create = contract['nodes.create']
 type Create = InputOf<typeof create>
+
+/** Where a node comes from: its parent, none for a root; and the node that it has its authority from, if one made it. */
+interface Origin {
+  readonly parent: NodeRecord | null
+  readonly maker: NodeRecord | null
+}
 
 const refuse = (pointer: string, message: string): never => {
   throw new SvcError('validation_failed', undefined, { errors: [{ pointer, message }] })
@@ -26,10 +33,12 @@ const refuse = (pointer: string, message: string): never => {
 export class CreateNodeService {
   constructor(
     private readonly writer: Writer,
+    private readonly database: Database,
     private readonly nodes: NodeRepository,
     private readonly mail: MailRepository,
     private readonly access: NodeAccess,
     private readonly models: ModelCheck,
+    private readonly schemas: SchemaChecker,
     private readonly launches: LaunchQueue,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -42,10 +51,13 @@ export class CreateNodeService {
    */
   async create(ctx: Context, input: Create): Promise<Written<Node>> {
     this.check(input)
-    if ((input.engine ?? 'loop') === 'loop') await this.models.require(ctx, input.model ?? {})
+    const refusal = await this.refusalOf(ctx, input)
     return this.writer.once(ctx, { operation: create.name, input }, async (within) => {
-      const parent = await this.parentOf(within, input)
-      const node = this.build(ctx, input, parent)
+      // thrown here, since a repeated request is given its first answer whatever has changed since
+      if (refusal) throw refusal
+      const origin = await this.originOf(within, input)
+      const { parent } = origin
+      const node = this.build(ctx, input, origin)
       this.nodes.insert(within.tx, node)
       this.nodes.recordTransition(within.tx, {
         nodeId: node.id,
@@ -60,24 +72,49 @@ export class CreateNodeService {
       if (parent) this.nodes.subscribe(within.tx, parent.id, node.id, 'active')
       this.deliverPrompt(within, node, input.prompt)
       within.tx.afterCommit(() => this.launches.add(node.id))
-      return toNode(await this.nodes.get(within.tx, node.id), { streaming: false, heartbeatAt: null })
+      return toNode(node, { streaming: false, heartbeatAt: null })
     })
+  }
+
+  /** Why others say that this node can't be made now. */
+  private async refusalOf(ctx: Context, input: Create): Promise<SvcError | undefined> {
+    try {
+      if (input.result_schema) await this.schemas.requireUsable(input.result_schema)
+      if ((input.engine ?? 'loop') === 'loop') await this.models.require(ctx, await this.modelOf(ctx, input))
+      return undefined
+    } catch (error) {
+      if (hasCode(error, 'validation_failed', 'model_not_configured')) return error
+      throw error
+    }
+  }
+
+  private async modelOf(ctx: Context, input: Create): Promise<{ strength?: string; override?: string | undefined }> {
+    const parentId = input.root ? undefined : (input.parent_id ?? ctx.actor.nodeId)
+    if (input.model || parentId === undefined) return input.model ?? {}
+    return (await this.nodes.find(this.database, parentId))?.model ?? {}
   }
 
   private check(input: Create): void {
     if (input.engine === 'exec' && !input.exec) refuse('/exec', 'is required for engine exec: {"argv": ["program", …]}')
     if (input.engine !== 'exec' && input.exec) refuse('/exec', 'is taken by engine exec only')
     if (input.root && input.parent_id) refuse('/root', 'a root has no parent_id')
-    if (input.result_schema) compileSchema(input.result_schema)
   }
 
-  /** The parent, locked so that its children can be counted; null for a root. */
-  private async parentOf(ctx: TxContext, input: Create): Promise<NodeRecord | null> {
+  private async originOf(ctx: TxContext, input: Create): Promise<Origin> {
     const id = input.parent_id ?? (input.root ? undefined : ctx.actor.nodeId)
-    if (id === undefined) {
-      if (!input.cwd) refuse('/cwd', 'is required for a root')
-      return null
+    if (id !== undefined) {
+      const parent = await this.parentOf(ctx, id)
+      return { parent, maker: parent }
     }
+    if (!input.cwd) refuse('/cwd', 'is required for a root')
+    if (ctx.actor.nodeId === undefined) return { parent: null, maker: null }
+    const maker = await this.nodes.get(ctx.tx, ctx.actor.nodeId)
+    this.requireDepth(maker)
+    return { parent: null, maker }
+  }
+
+  /** The parent, locked so that its children can be counted. */
+  private async parentOf(ctx: TxContext, id: string): Promise<NodeRecord> {
     const parent = await this.nodes.lock(ctx.tx, id)
     await this.access.requireOwn(ctx, ctx.tx, parent)
     if (parent.status === 'canceled') {
@@ -90,13 +127,16 @@ export class CreateNodeService {
     return parent
   }
 
+  private requireDepth(maker: NodeRecord): void {
+    if (maker.depth + 1 <= nodeLimits.depth) return
+    throw new SvcError('quota_exceeded', `Nodes nest at most ${nodeLimits.depth} deep.`, {
+      limit: 'depth',
+      max: nodeLimits.depth,
+    })
+  }
+
   private async requireRoom(tx: Tx, parent: NodeRecord): Promise<void> {
-    if (parent.depth + 1 > nodeLimits.depth) {
-      throw new SvcError('quota_exceeded', `Nodes nest at most ${nodeLimits.depth} deep.`, {
-        limit: 'depth',
-        max: nodeLimits.depth,
-      })
-    }
+    this.requireDepth(parent)
     if ((await this.nodes.childCount(tx, parent.id)) >= nodeLimits.children) {
       throw new SvcError('quota_exceeded', `A node has at most ${nodeLimits.children} children.`, {
         limit: 'children',
@@ -105,12 +145,13 @@ export class CreateNodeService {
     }
   }
 
-  private build(ctx: Context, input: Create, parent: NodeRecord | null): NewNode {
+  private build(ctx: Context, input: Create, { parent, maker }: Origin): NodeRecord {
     const now = new Date(this.clock.now())
     const id = newId('node')
     const kind = input.kind ?? 'general'
     const model: { strength?: Strength; override?: string | undefined } = input.model ?? parent?.model ?? {}
     return {
+      ...blank,
       id,
       name: input.name ?? kind,
       kind,
@@ -119,7 +160,7 @@ export class CreateNodeService {
       status: 'active',
       parent_id: parent?.id ?? null,
       root_id: parent?.root_id ?? id,
-      depth: parent ? parent.depth + 1 : 0,
+      depth: maker ? maker.depth + 1 : 0,
       spawned_by: ctx.actor.nodeId ?? ctx.actor.principal,
       engine: input.engine ?? 'loop',
       exec: input.exec ?? null,
@@ -128,11 +169,11 @@ export class CreateNodeService {
         strength: model.strength ?? 'medium',
         ...(model.override !== undefined && { override: model.override }),
       },
-      scopes: grantScopes(ctx.actor.scopes, parent?.scopes, input.scopes),
+      scopes: grantScopes(ctx.actor.scopes, maker?.scopes, input.scopes),
       scopes_explicit: input.scopes !== undefined,
-      principal: parent?.principal ?? ctx.actor.principal,
-      app_id: parent?.app_id ?? ctx.actor.appId ?? null,
-      profile: parent?.profile ?? ctx.actor.profile ?? null,
+      principal: maker?.principal ?? ctx.actor.principal,
+      app_id: maker?.app_id ?? ctx.actor.appId ?? null,
+      profile: maker?.profile ?? ctx.actor.profile ?? null,
       cycles: 1,
       generation: 1,
       engagement: 1,
@@ -143,7 +184,7 @@ export class CreateNodeService {
     }
   }
 
-  private deliverPrompt(ctx: TxContext, node: NewNode, prompt: string): void {
+  private deliverPrompt(ctx: TxContext, node: NodeRecord, prompt: string): void {
     const source = {
       kind: ctx.actor.kind === 'pub' ? ('system' as const) : ctx.actor.kind,
       id: ctx.actor.nodeId ?? ctx.actor.appId ?? null,

@@ -49,16 +49,27 @@ export class Engagements {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Puts a mail into a node's box, and brings a dormant or ended node back for anything but a deferred one. */
+  /**
+   * Puts a mail into a node's box and wakes it for anything but a deferred one: a dormant node always, an ended one only
+   * when the mail may reopen its work.
+   */
   hand(
     ctx: TxContext,
     node: NodeRecord,
-    mail: { tier: MessageTier; kind: MailEntry['kind']; body: string; source: MailEntry['source'] },
+    mail: {
+      tier: MessageTier
+      kind: MailEntry['kind']
+      body: string
+      source: MailEntry['source']
+      reopens: boolean
+    },
   ): { node: NodeRecord; messageId: string; delivered: 'live' | 'queued' | 'revived' } {
-    const wakes = node.status !== 'active' && node.status !== 'canceled' && mail.tier !== 'deferred'
     const ended = node.status === 'done' || node.status === 'dead'
+    const wakes = mail.tier !== 'deferred' && (node.status === 'idle' || (ended && mail.reopens))
     const engagement = wakes && ended ? node.engagement + 1 : node.engagement
-    const messageId = this.mail.append(ctx.tx, { ...mail, nodeId: node.id, engagement, at: new Date(this.clock.now()) })
+    const { tier, kind, body, source } = mail
+    const at = new Date(this.clock.now())
+    const messageId = this.mail.append(ctx.tx, { tier, kind, body, source, nodeId: node.id, engagement, at })
     ctx.tx.emit({
       nodeId: node.id,
       type: 'message.accepted',
@@ -81,7 +92,10 @@ export class Engagements {
       launches: [],
     })
     ctx.tx.emit({ nodeId: node.id, type: 'node.revived', data: { generation: revived.generation, engagement } })
-    ctx.tx.afterCommit(() => this.launches.add(revived.id))
+    ctx.tx.afterCommit(() => {
+      this.inProgress.close(node.id)
+      this.launches.add(node.id)
+    })
     return revived
   }
 
@@ -103,8 +117,9 @@ export class Engagements {
       data: { generation: next.generation, reason: why.reason, not_before: at?.toISOString() ?? null },
     })
     ctx.tx.afterCommit(() => {
-      this.inProgress.clear(node.id)
+      this.inProgress.close(node.id)
       if (at === null) this.launches.add(node.id)
+      else this.clock.after(why.delayMs, () => this.launches.add(node.id))
     })
     return next
   }
@@ -165,7 +180,10 @@ export class Engagements {
     return canceled
   }
 
-  /** Tells each subscriber: active ones are woken, passive ones find it before their next message. */
+  /**
+   * Tells each subscriber: active ones that rest are woken, passive ones find it before their next message. Work that has
+   * ended is not reopened by what becomes of a child: whoever asked for it has its outcome.
+   */
   notify(ctx: TxContext, family: Family, notice: Notice): void {
     const { node } = family
     for (const { node: subscriber, mode } of family.subscribers) {
@@ -180,13 +198,14 @@ export class Engagements {
         kind: notice.kind,
         body: notice.body,
         source: { kind: 'node', id: node.id, name: node.name },
+        reopens: false,
       })
     }
   }
 
   private settle(ctx: TxContext, nodeId: string): void {
     ctx.tx.afterCommit(() => {
-      this.inProgress.clear(nodeId)
+      this.inProgress.close(nodeId)
       this.waiters.wake(nodeId)
     })
   }

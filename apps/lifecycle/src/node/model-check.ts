@@ -41,7 +41,7 @@ export class ModelCheck {
 
   private async ask(ctx: Context): Promise<Readiness | undefined> {
     const now = this.clock.monotonic()
-    if (this.known && this.known.readiness.ready && now - this.known.at < trustMs) return this.known.readiness
+    if (this.known?.readiness.ready && now - this.known.at < trustMs) return this.known.readiness
     try {
       const readiness = await this.bus.call(ready, ctx, {}, { timeout: 2000 })
       this.known = { at: now, readiness }

@@ -32,11 +32,19 @@ export class NodeAccess {
   }
 
   /**
-   * Only the process that hosts the node now, by the generation of its token.
+   * Only the process that hosts the node now. A node that was canceled, or that was given up, is hosted by nobody.
    *
    * @throws SvcError stale_generation, node_token_required
    */
   requireHosted(ctx: Context, row: NodeRecord): void {
+    this.requireGeneration(ctx, row)
+    if (row.status === 'canceled' || row.status === 'dead') {
+      throw new SvcError('stale_generation', `The node is ${row.status}; nothing was written.`, { state: row.status })
+    }
+  }
+
+  /** Only a process of the newest generation, by its token. @throws SvcError stale_generation, node_token_required */
+  requireGeneration(ctx: Context, row: NodeRecord): void {
     if (ctx.actor.nodeId !== row.id) throw new SvcError('node_token_required')
     if (ctx.actor.generation !== row.generation) {
       throw new SvcError('stale_generation', undefined, { generation: row.generation })

@@ -13,7 +13,7 @@ export interface NodeRecord {
   readonly intent: NodeIntent | null
   readonly parent_id: string | null
   readonly root_id: string
-  /** 0 for a root. */
+  /** How many nodes stand behind its making: 0 unless a node made it, also where that made a root. */
   readonly depth: number
   readonly spawned_by: string | null
   readonly forked_from: { node_id: string; turn: number } | null
@@ -55,6 +55,33 @@ export interface NodeRecord {
   readonly created_at: Date
   readonly updated_at: Date
 }
+
+/** The fields that every new node begins with. */
+export const blank = {
+  description: null,
+  intent: null,
+  forked_from: null,
+  worktree: null,
+  run_id: null,
+  env_profile: null,
+  turn: 0,
+  broker_host_id: null,
+  broker_pid: null,
+  broker_started_at: null,
+  broker_bound_at: null,
+  broker_heartbeat_at: null,
+  launched_at: null,
+  next_launch_at: null,
+  launches: [],
+  interrupt_request: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cached_tokens: 0,
+  cost_usd: 0,
+  context_tokens: 0,
+  fault: null,
+  version: 1,
+} as const satisfies Partial<NodeRecord>
 
 /** What is known of a node besides its row. */
 export interface NodeSights {

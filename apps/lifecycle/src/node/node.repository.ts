@@ -25,33 +25,6 @@ export interface NodeFilter {
   readonly limit: number
 }
 
-export type NewNode = Omit<
-  NodeRecord,
-  | 'worktree'
-  | 'forked_from'
-  | 'run_id'
-  | 'env_profile'
-  | 'turn'
-  | 'broker_host_id'
-  | 'broker_pid'
-  | 'broker_started_at'
-  | 'broker_bound_at'
-  | 'broker_heartbeat_at'
-  | 'launched_at'
-  | 'next_launch_at'
-  | 'launches'
-  | 'interrupt_request'
-  | 'input_tokens'
-  | 'output_tokens'
-  | 'cached_tokens'
-  | 'cost_usd'
-  | 'context_tokens'
-  | 'fault'
-  | 'description'
-  | 'intent'
-  | 'version'
->
-
 /** A node with its subscribers, all locked. */
 export interface Family {
   readonly node: NodeRecord
@@ -92,6 +65,11 @@ export class NodeRepository {
 
   /** The node and those who subscribe to it, locked in id order. @throws SvcError not_found */
   async lockFamily(tx: Tx, id: string): Promise<Family> {
+    return (await this.findFamily(tx, id)) ?? missing(id)
+  }
+
+  /** As `lockFamily`, of a node that may be gone. */
+  async findFamily(tx: Tx, id: string): Promise<Family | undefined> {
     const [rows, modes] = await Promise.all([
       tx.query<NodeRecord>(
         `SELECT * FROM canvas.nodes
@@ -104,7 +82,8 @@ export class NodeRepository {
         [id],
       ),
     ])
-    const node = rows.find((row) => row.id === id) ?? missing(id)
+    const node = rows.find((row) => row.id === id)
+    if (!node) return undefined
     const modeOf = new Map(modes.map((entry) => [entry.subscriber, entry.mode]))
     const subscribers = rows.flatMap((row) => {
       const mode = modeOf.get(row.id)
@@ -113,11 +92,11 @@ export class NodeRepository {
     return { node, subscribers }
   }
 
-  insert(tx: Tx, node: NewNode): void {
-    const names = Object.keys(node)
+  insert(tx: Tx, node: NodeRecord): void {
+    const names = Object.keys(node).sort()
     tx.send(
       `INSERT INTO canvas.nodes (${names.join(', ')}) VALUES (${names.map((_, at) => `$${at + 1}`).join(', ')})`,
-      names.map((name) => column(name, node[name as keyof NewNode])),
+      names.map((name) => column(name, node[name as keyof NodeRecord])),
     )
   }
 
@@ -152,6 +131,15 @@ export class NodeRepository {
       `SELECT * FROM canvas.nodes ${where} ORDER BY created_at DESC, id DESC LIMIT ${put(filter.limit)}`,
       values,
     )
+  }
+
+  /** Whether every node of a tree has ended. */
+  async isTreeEnded(reader: Reader, rootId: string): Promise<boolean> {
+    const [row] = await reader.query<{ live: boolean }>(
+      "SELECT EXISTS (SELECT 1 FROM canvas.nodes WHERE root_id = $1 AND status IN ('active', 'idle')) AS live",
+      [rootId],
+    )
+    return row?.live === false
   }
 
   async childCount(reader: Reader, id: string): Promise<number> {

@@ -62,7 +62,10 @@ export class NodeService {
   /** @throws SvcError not_found, illegal_transition (canceled), quota_exceeded */
   message(ctx: Context, input: InputOf<typeof message>): Promise<Written<OutputOf<typeof message>>> {
     return this.writer.once(ctx, { operation: message.name, input }, async (within) => {
-      const node = await this.nodes.lock(within.tx, input.id)
+      const [node, { unread }] = await Promise.all([
+        this.nodes.lock(within.tx, input.id),
+        this.mail.waiting(within.tx, input.id),
+      ])
       await this.access.requireSameTree(ctx, within.tx, node)
       if (node.status === 'canceled') {
         throw new SvcError('illegal_transition', 'A canceled node takes no messages.', {
@@ -70,7 +73,6 @@ export class NodeService {
           event: 'message',
         })
       }
-      const { unread } = await this.mail.waiting(within.tx, node.id)
       if (unread >= nodeLimits.unreadMail) {
         throw new SvcError('quota_exceeded', undefined, { limit: 'unread_mail', max: nodeLimits.unreadMail })
       }
@@ -83,6 +85,7 @@ export class NodeService {
         kind: 'message',
         body: input.body,
         source,
+        reopens: true,
       })
       return { message_id: handed.messageId, delivered: handed.delivered }
     })
@@ -116,7 +119,7 @@ export class NodeService {
 
   show(row: NodeRecord): Node {
     return toNode(row, {
-      streaming: this.inProgress.isStreaming(row.id),
+      streaming: row.status === 'active' && this.inProgress.isStreaming(row.id),
       heartbeatAt: this.hosts.heartbeatOf(row.id, row.generation),
     })
   }

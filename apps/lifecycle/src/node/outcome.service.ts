@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common'
+import { Inject, Injectable } from '@nestjs/common'
 import { contract, type InputOf, type Outcome } from '#common/contract/index.js'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import type { Reader } from '#common/kernel/database/tx.js'
@@ -28,18 +29,26 @@ export class OutcomeService {
     private readonly reports: ReportRepository,
     private readonly access: NodeAccess,
     private readonly waiters: Waiters,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /** The outcome as it is now, or within `wait` seconds as soon as it is settled. */
   async read(ctx: Context, { id, wait }: InputOf<typeof read>): Promise<Outcome> {
-    const patience = wait ? AbortSignal.any([ctx.signal, AbortSignal.timeout(wait * 1000)]) : AbortSignal.abort()
-    for (let checked = false; ; ) {
-      const woken = this.waiters.next(id, patience)
-      const node = await this.nodes.get(this.database, id)
-      if (!checked) await this.access.requireOwn(ctx, this.database, node)
-      checked = true
-      if (isSettled(node) || patience.aborted) return this.assemble(this.database, node)
-      await woken
+    const left = new AbortController()
+    const callOff = this.clock.after((wait ?? 0) * 1000, () => left.abort())
+    if (!wait) left.abort()
+    const patience = AbortSignal.any([ctx.signal, this.waiters.over, left.signal])
+    try {
+      for (let checked = false; ; checked = true) {
+        const woken = this.waiters.next(id, patience)
+        const node = await this.nodes.get(this.database, id)
+        if (!checked) await this.access.requireOwn(ctx, this.database, node)
+        if (isSettled(node) || patience.aborted) return await this.assemble(this.database, node)
+        await woken
+      }
+    } finally {
+      callOff()
+      left.abort()
     }
   }
 

@@ -1,5 +1,5 @@
 import { SvcError } from '#common/kernel/errors.js'
-import { covers, normalise } from '#common/kernel/scopes.js'
+import { checkScopes, covers, intersect } from '#common/kernel/scopes.js'
 
 /**
  * What a node may do when whoever makes it says nothing and has no limit of their own: everything that a run may be
@@ -20,18 +20,19 @@ export const grantScopes = (
   asked: readonly string[] | undefined,
 ): string[] => {
   const ceilings = [creator, ...(parent ? [parent] : [])]
-  const within = (scope: string): boolean => ceilings.every((ceiling) => covers(ceiling, scope))
   if (asked === undefined) {
-    const inherited = parent ?? (creator.includes('*') ? runtimeVocabulary : creator)
-    return normalise(inherited.filter(within))
+    const whole = parent ?? (creator.includes('*') ? runtimeVocabulary : creator)
+    return intersect(whole, creator)
   }
-  const scopes = normalise(asked)
-  const outside = scopes.filter((scope) => !within(scope))
-  if (outside.length > 0) throw new SvcError('scope_exceeds_ceiling', undefined, { scopes: outside })
-  if (covers(scopes, 'svc:act') && !covers(scopes, 'svc:llm')) {
+  // `*` is the owner's own and no scope that anything else is given
+  const everything = asked.indexOf('*')
+  if (everything >= 0) {
     throw new SvcError('validation_failed', undefined, {
-      errors: [{ pointer: '/scopes', message: 'svc:act needs svc:llm beside it' }],
+      errors: [{ pointer: `/scopes/${everything}`, message: '"*" is not a scope' }],
     })
   }
+  const scopes = checkScopes(asked)
+  const outside = scopes.filter((scope) => !ceilings.every((ceiling) => covers(ceiling, scope)))
+  if (outside.length > 0) throw new SvcError('scope_exceeds_ceiling', undefined, { scopes: outside })
   return scopes
 }

@@ -4,11 +4,27 @@
  */
 export class Waiters {
   private readonly waiting = new Map<string, Set<() => void>>()
+  private closed = new AbortController()
+
+  /** Fires when this process stops being the writer: nobody is woken here any more, so waiting has no point. */
+  get over(): AbortSignal {
+    return this.closed.signal
+  }
 
   wake(nodeId: string): void {
     const woken = this.waiting.get(nodeId)
     this.waiting.delete(nodeId)
     for (const resolve of woken ?? []) resolve()
+  }
+
+  /** Sends everybody home. */
+  close(): void {
+    this.closed.abort()
+  }
+
+  /** Waiting is worth while again. */
+  open(): void {
+    if (this.closed.signal.aborted) this.closed = new AbortController()
   }
 
   /** Resolves when the node is woken or the signal fires, whichever comes first. Register before looking at the row. */

@@ -1,16 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { contract, type InputOf, type OutputOf, type Report } from '#common/contract/index.js'
+import { contract, type InputOf, nodeLimits, type OutputOf, type Report } from '#common/contract/index.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { type TxContext, Writer, type Written } from '#common/kernel/database/writer.js'
-import { SvcError } from '#common/kernel/errors.js'
+import { hasCode, SvcError } from '#common/kernel/errors.js'
+import { MailRepository } from '../mail/mail.repository.js'
 import { cursorAfter, pageOf, readCursor } from '../node/cursor.js'
 import { Engagements } from '../node/engagement.service.js'
 import { NodeAccess } from '../node/node.access.js'
 import { type Family, NodeRepository } from '../node/node.repository.js'
 import { OutcomeService } from '../node/outcome.service.js'
-import { validateAgainst } from '../node/result-schema.js'
+import { SchemaChecker } from '../node/schema.checker.js'
 import { ReportRepository } from './report.repository.js'
 
 const push = contract['nodes.reports.push']
@@ -29,6 +30,8 @@ export class ReportService {
     private readonly database: Database,
     private readonly nodes: NodeRepository,
     private readonly reports: ReportRepository,
+    private readonly mail: MailRepository,
+    private readonly schemas: SchemaChecker,
     private readonly access: NodeAccess,
     private readonly engagements: Engagements,
     private readonly outcomes: OutcomeService,
@@ -44,7 +47,7 @@ export class ReportService {
         if (await this.reports.final(within.tx, input.id, family.node.engagement))
           throw new SvcError('already_finalized')
         await this.requireResult(within, family)
-      }
+      } else await this.requireRoom(within, family)
       return this.record(within, family, input)
     })
   }
@@ -79,16 +82,17 @@ export class ReportService {
   }
 
   /** The typed result: exactly once, and immutable. @throws SvcError result_already_submitted, result_schema_mismatch */
-  submit(ctx: Context, input: InputOf<typeof submit>): Promise<Written<OutputOf<typeof submit>>> {
+  async submit(ctx: Context, input: InputOf<typeof submit>): Promise<Written<OutputOf<typeof submit>>> {
+    const mismatch = await this.mismatchOf(ctx, input)
     return this.writer.once(ctx, { operation: submit.name, input }, async (within) => {
       const family = await this.nodes.lockFamily(within.tx, input.id)
       const { node } = family
       await this.access.requireOwn(ctx, within.tx, node)
-      if (node.result_schema) validateAgainst(node.result_schema, input.value, 'result_schema_mismatch')
       if (await this.reports.result(within.tx, node.id, node.engagement)) throw new SvcError('result_already_submitted')
       if (node.status !== 'active' && node.status !== 'idle') {
         illegal(node.status, 'submit', `A node that is ${node.status} can't submit a result.`)
       }
+      if (mismatch) throw mismatch
       const at = new Date(this.clock.now())
       await this.reports.insertResult(within.tx, {
         nodeId: node.id,
@@ -113,10 +117,40 @@ export class ReportService {
     })
   }
 
+  /** How the value misses the node's schema, which never changes: asked before the node is locked. */
+  private async mismatchOf(ctx: Context, { id, value }: InputOf<typeof submit>): Promise<SvcError | undefined> {
+    if (Buffer.byteLength(JSON.stringify(value) ?? '') > nodeLimits.resultBytes) {
+      throw new SvcError('payload_too_large', undefined, { limit: nodeLimits.resultBytes })
+    }
+    const node = await this.nodes.get(this.database, id)
+    await this.access.requireOwn(ctx, this.database, node)
+    if (!node.result_schema) return undefined
+    try {
+      await this.schemas.requireFit(node.result_schema, value)
+      return undefined
+    } catch (error) {
+      if (hasCode(error, 'result_schema_mismatch')) return error
+      throw error
+    }
+  }
+
   async list(ctx: Context, input: InputOf<typeof list>): Promise<OutputOf<typeof list>> {
     await this.access.requireOwn(ctx, this.database, await this.nodes.get(this.database, input.id))
     const rows = await this.reports.page(this.database, input.id, readCursor(input.after), input.limit + 1)
     return pageOf(rows, input.limit, (report) => cursorAfter(new Date(report.created_at), report.id))
+  }
+
+  /** News on the way must not fill a box that nobody empties; a final report is taken all the same. */
+  private async requireRoom(ctx: TxContext, { subscribers }: Family): Promise<void> {
+    const unread = await this.mail.fullest(
+      ctx.tx,
+      subscribers.map(({ node }) => node.id),
+    )
+    if (unread < nodeLimits.unreadMail) return
+    throw new SvcError('quota_exceeded', 'Whom this report goes to has too much unread mail.', {
+      limit: 'unread_mail',
+      max: nodeLimits.unreadMail,
+    })
   }
 
   /** A node that owes a typed result can't end by words alone. */

@@ -15,6 +15,9 @@ export interface HostHello {
 export interface KnownHost extends HostHello {
   /** Ms since the epoch. */
   readonly seenAt: number
+  /** When it was last heard, and when this incarnation was first heard, by the monotonic clock (ms). */
+  readonly heardAt: number
+  readonly heardSince: number
 }
 
 /** A host that was not heard for this long is not launched on; what it hosts is unknown, not gone. */
@@ -30,8 +33,11 @@ export class HostRegistry {
   /** Notes a heartbeat; answers whether this is a host, or an incarnation of one, that was not known. */
   hear(hello: HostHello): boolean {
     const known = this.hosts.get(hello.host_id)
-    this.hosts.set(hello.host_id, { ...hello, seenAt: this.clock.now() })
-    return known?.incarnation !== hello.incarnation
+    const same = known?.incarnation === hello.incarnation
+    const heardAt = this.clock.monotonic()
+    const heardSince = same ? known.heardSince : heardAt
+    this.hosts.set(hello.host_id, { ...hello, seenAt: this.clock.now(), heardAt, heardSince })
+    return !same
   }
 
   /** The host for the next launch: the one heard of late with the most room. */
@@ -40,7 +46,7 @@ export class HostRegistry {
   }
 
   present(): KnownHost[] {
-    return [...this.hosts.values()].filter((host) => this.clock.now() - host.seenAt < silentAfterMs)
+    return [...this.hosts.values()].filter((host) => this.clock.monotonic() - host.heardAt < silentAfterMs)
   }
 
   find(hostId: string): KnownHost | undefined {

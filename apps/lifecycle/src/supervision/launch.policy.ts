@@ -6,18 +6,22 @@ export interface Situation {
   readonly status: NodeStatus
   readonly generation: number
   readonly brokerState: 'launching' | 'bound' | 'stopping' | null
-  /** When the host took over the launch of this generation; null when no host has yet. */
-  readonly launchedAt: number | null
+  /** Ms since a host took over the launch of this generation; null when no host has yet. */
+  readonly launchedFor: number | null
   /** Not before this time is it launched; a back-off, or a provider's own delay. */
   readonly notBefore: number | null
   /** When a process of this node was last lost, oldest first, within the window. */
   readonly losses: readonly number[]
-  /** What the host says of this generation: `unknown` when it hasn't been heard since the launch. */
-  readonly hosted: 'yes' | 'no' | 'unknown'
+  /**
+   * What the host says of this generation: `lost_with_host` when the host itself was restarted and its processes with
+   * it; `unknown` when it hasn't been heard since the launch.
+   */
+  readonly hosted: 'yes' | 'no' | 'lost_with_host' | 'unknown'
 }
 
 export interface LaunchLimits {
   readonly bootGraceMs: number
+  /** Launches at most within the window. */
   readonly launchBudget: number
   readonly launchWindowMs: number
 }
@@ -41,6 +45,12 @@ const backoffCapMs = 60_000
 const recentLosses = (losses: readonly number[], now: number, windowMs: number): number[] =>
   losses.filter((at) => at > now - windowMs)
 
+const again = (losses: readonly number[], random: () => number): Step => ({
+  do: 'relaunch',
+  losses,
+  delayMs: losses.length <= 1 ? 0 : Math.round(backoff(losses.length, backoffBaseMs, backoffCapMs, random)),
+})
+
 /** The step after a process was lost while its node owed work: the first relaunch is at once, later ones wait longer. */
 export const afterLoss = (
   losses: readonly number[],
@@ -49,10 +59,12 @@ export const afterLoss = (
   random: () => number = Math.random,
 ): Step => {
   const recent = [...recentLosses(losses, now, limits.launchWindowMs), now]
-  if (recent.length > limits.launchBudget) return { do: 'give_up', why: 'crash_loop' }
-  const delayMs = recent.length === 1 ? 0 : Math.round(backoff(recent.length, backoffBaseMs, backoffCapMs, random))
-  return { do: 'relaunch', losses: recent, delayMs }
+  return recent.length >= limits.launchBudget ? { do: 'give_up', why: 'crash_loop' } : again(recent, random)
 }
+
+/** As `afterLoss`, when all processes of a host went with it: that is not the node's doing and costs none of its budget. */
+const afterHostLoss = (losses: readonly number[], now: number, limits: LaunchLimits, random: () => number): Step =>
+  again(recentLosses(losses, now, limits.launchWindowMs), random)
 
 /** Compares what a node should be with what is. "Cannot tell" is never taken for "gone". */
 export const nextStep = (
@@ -64,9 +76,10 @@ export const nextStep = (
   if (node.status !== 'active' || node.brokerState === 'stopping') return leave
   if (node.notBefore !== null && node.notBefore > now) return leave
   if (node.brokerState === null) return { do: 'launch' }
-  if (node.brokerState === 'launching' && node.launchedAt === null) return { do: 'launch' }
+  if (node.brokerState === 'launching' && node.launchedFor === null) return { do: 'launch' }
   if (node.hosted === 'no') return afterLoss(node.losses, now, limits, random)
-  const overdue = node.launchedAt !== null && now - node.launchedAt > limits.bootGraceMs
+  if (node.hosted === 'lost_with_host') return afterHostLoss(node.losses, now, limits, random)
+  const overdue = node.launchedFor !== null && node.launchedFor > limits.bootGraceMs
   if (node.brokerState === 'launching' && node.hosted === 'yes' && overdue)
     return { do: 'give_up', why: 'never_booted' }
   return leave

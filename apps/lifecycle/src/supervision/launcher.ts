@@ -16,11 +16,17 @@ import { LaunchQueue } from './launch.queue.js'
 
 export const NODE_TOKEN_KEY = Symbol('node token key')
 
-interface Launched {
+/** A launch that a host took over from this process. */
+export interface Launched {
   readonly generation: number
   readonly hostId: string
+  readonly incarnation: string
+  /** Monotonic ms. */
   readonly at: number
 }
+
+/** How long launches wait (ms) when the host said that it is full; what ends meanwhile makes room. */
+const fullPauseMs = 200
 
 /**
  * Carries launches to a host, a bounded number at a time. A launch is idempotent by node and generation, so that one
@@ -32,6 +38,7 @@ export class Launcher implements OnModuleInit {
   private readonly launched = new Map<string, Launched>()
   private underWay = 0
   private open = false
+  private full = false
 
   constructor(
     private readonly bus: Bus,
@@ -64,15 +71,15 @@ export class Launcher implements OnModuleInit {
     this.launched.clear()
   }
 
-  /** When a host took this generation over (ms since the epoch); null when this process knows of none. */
-  launchedAt(nodeId: string, generation: number): number | null {
+  /** The launch of this generation, when a host took it over from this process. */
+  launchOf(nodeId: string, generation: number): Launched | undefined {
     const known = this.launched.get(nodeId)
-    return known?.generation === generation ? known.at : null
+    return known?.generation === generation ? known : undefined
   }
 
-  hostOf(nodeId: string, generation: number): string | null {
-    const known = this.launched.get(nodeId)
-    return known?.generation === generation ? known.hostId : null
+  /** Forgets the launches of all other nodes. */
+  retain(nodeIds: ReadonlySet<string>): void {
+    for (const id of this.launched.keys()) if (!nodeIds.has(id)) this.launched.delete(id)
   }
 
   launch(nodeId: string): void {
@@ -98,18 +105,34 @@ export class Launcher implements OnModuleInit {
   }
 
   private next(): void {
-    while (this.open && this.underWay < this.settings.SVC_LAUNCH_CONCURRENCY) {
+    while (this.open && !this.full && this.underWay < this.settings.SVC_LAUNCH_CONCURRENCY) {
       const [nodeId] = this.waiting
       if (nodeId === undefined) return
       this.waiting.delete(nodeId)
       this.underWay += 1
       this.carry(nodeId)
-        .catch((err: unknown) => this.log.warn({ err, node_id: nodeId }, 'a node could not be launched yet'))
+        .catch((err: unknown) => this.postpone(nodeId, err))
         .finally(() => {
           this.underWay -= 1
           this.next()
         })
     }
+  }
+
+  /** A full host is asked again soon; anything else waits for the supervisor's next look. */
+  private postpone(nodeId: string, err: unknown): void {
+    if (!hasCode(err, 'quota_exceeded')) {
+      this.log.warn({ err, node_id: nodeId }, 'a node could not be launched yet')
+      return
+    }
+    this.waiting.add(nodeId)
+    if (this.full) return
+    this.log.debug({ err, waiting: this.waiting.size }, 'no host has room')
+    this.full = true
+    this.clock.after(fullPauseMs, () => {
+      this.full = false
+      this.next()
+    })
   }
 
   private async carry(nodeId: string): Promise<void> {
@@ -118,17 +141,13 @@ export class Launcher implements OnModuleInit {
     const node = await this.nodes.find(this.database, nodeId)
     if (node?.status !== 'active' || node.broker_state !== 'launching') return
     if (node.next_launch_at && node.next_launch_at.getTime() > this.clock.now()) return
-    try {
-      await this.bus.call(contract['host.broker.launch'], systemContext('lifecycle'), this.order(node), {
-        target: host.host_id,
-      })
-      const known = this.launched.get(nodeId)
-      if (known?.generation !== node.generation) {
-        this.launched.set(nodeId, { generation: node.generation, hostId: host.host_id, at: this.clock.now() })
-      }
-    } catch (error) {
-      if (!hasCode(error, 'stale_generation')) throw error
-    }
+    const target = host.host_id
+    await this.bus.call(contract['host.broker.launch'], systemContext('lifecycle'), this.order(node), { target })
+    if (this.launchOf(nodeId, node.generation)) return
+    // a host that was restarted meanwhile has said so before it answered
+    const incarnation = this.hosts.find(target)?.incarnation ?? host.incarnation
+    const at = this.clock.monotonic()
+    this.launched.set(nodeId, { generation: node.generation, hostId: target, incarnation, at })
   }
 
   private order(node: NodeRecord) {

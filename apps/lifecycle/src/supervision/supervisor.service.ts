@@ -13,7 +13,7 @@ import type { NodeRecord } from '../node/node.record.js'
 import { type Family, NodeRepository } from '../node/node.repository.js'
 import { HostRegistry } from './host.registry.js'
 import { afterLoss, type LaunchLimits, nextStep, type Situation, type Step } from './launch.policy.js'
-import { Launcher } from './launcher.js'
+import { type Launched, Launcher } from './launcher.js'
 
 /** A heartbeat counts against a process only when it came this long after its launch: one under way may be older (ms). */
 const heartbeatMargin = 3000
@@ -69,7 +69,8 @@ export class Supervisor {
   /** A host says that a process is gone, with its whole tree. */
   async exited(exit: BrokerExit): Promise<void> {
     await this.writer.transact(systemContext('lifecycle'), async (ctx) => {
-      const family = await this.nodes.lockFamily(ctx.tx, exit.node_id)
+      const family = await this.nodes.findFamily(ctx.tx, exit.node_id)
+      if (!family) return
       const { node } = family
       if (node.status !== 'active' || node.generation !== exit.generation) return
       const losses = node.launches.map((at) => at.getTime())
@@ -94,9 +95,20 @@ export class Supervisor {
     for (const node of active) {
       const step = nextStep(this.clock.now(), this.situationOf(node), this.limits)
       if (step.do === 'launch') this.launcher.launch(node.id)
-      else if (step.do !== 'leave') await this.settle(node.id)
+      else if (step.do !== 'leave') await this.guarded(node.id, () => this.settle(node.id))
     }
+    this.launcher.retain(new Set(active.map((node) => node.id)))
     await this.endStrays(active)
+  }
+
+  /** What fails for one node must not keep the others from being looked at. */
+  private async guarded(nodeId: string, act: () => Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (err) {
+      if (hasCode(err, 'not_leader')) throw err
+      this.log.error({ err, node_id: nodeId }, 'a node could not be looked after; trying again')
+    }
   }
 
   /** Takes the step for a node as it is now, under its lock. */
@@ -118,7 +130,7 @@ export class Supervisor {
           kind: step.why === 'crash_loop' ? 'crash_loop' : 'other',
           message:
             step.why === 'crash_loop'
-              ? `Its process was lost ${this.limits.launchBudget + 1} times in ${this.limits.launchWindowMs / 60_000} minutes; last: ${lossText}`
+              ? `Its process was lost ${this.limits.launchBudget} times in ${this.limits.launchWindowMs / 60_000} minutes; last: ${lossText}`
               : `Its process did not start to work within ${this.limits.bootGraceMs / 1000} s.`,
         })
         return
@@ -129,24 +141,30 @@ export class Supervisor {
   }
 
   private situationOf(node: NodeRecord): Situation {
-    const launchedAt = this.launcher.launchedAt(node.id, node.generation)
+    const launch = this.launcher.launchOf(node.id, node.generation)
     return {
       status: node.status,
       generation: node.generation,
       brokerState: node.broker_state,
-      launchedAt,
+      launchedFor: launch ? this.clock.monotonic() - launch.at : null,
       notBefore: node.next_launch_at?.getTime() ?? null,
       losses: node.launches.map((at) => at.getTime()),
-      hosted: this.hostedOf(node, launchedAt),
+      hosted: this.hostedOf(node, launch),
     }
   }
 
-  private hostedOf(node: NodeRecord, launchedAt: number | null): Situation['hosted'] {
+  private hostedOf(node: NodeRecord, launch: Launched | undefined): Situation['hosted'] {
     if (this.hosts.hostOf(node.id, node.generation)) return 'yes'
-    const hostId = node.broker_host_id ?? this.launcher.hostOf(node.id, node.generation)
-    const host = hostId === null ? undefined : this.hosts.find(hostId)
-    const since = Math.max(launchedAt ?? 0, node.broker_bound_at?.getTime() ?? 0)
-    return host && host.seenAt > since + heartbeatMargin ? 'no' : 'unknown'
+    const hostId = node.broker_host_id ?? launch?.hostId
+    const host = hostId === undefined ? undefined : this.hosts.find(hostId)
+    if (!host) return 'unknown'
+    if (launch) {
+      if (launch.incarnation !== host.incarnation) return 'lost_with_host'
+      return host.heardAt > launch.at + heartbeatMargin ? 'no' : 'unknown'
+    }
+    // launched before this process led: an exit that the host saw is told by the host itself
+    const boundAt = node.broker_bound_at?.getTime() ?? 0
+    return host.seenAt > boundAt + heartbeatMargin ? 'lost_with_host' : 'unknown'
   }
 
   /** Processes of nodes that need none, or of an older generation: their end was asked for and not carried out. */
@@ -156,21 +174,17 @@ export class Supervisor {
       for (const broker of host.brokers) {
         const generation = wanted.get(broker.node_id)
         if (generation !== undefined && broker.generation >= generation) continue
-        await this.endStray(broker.node_id, broker.generation)
+        await this.guarded(broker.node_id, () => this.endStray(broker.node_id, broker.generation))
       }
     }
   }
 
   private async endStray(nodeId: string, generation: number): Promise<void> {
-    try {
-      const node = await this.nodes.find(this.database, nodeId)
-      const resting = node && node.generation === generation && node.status !== 'canceled'
-      const settledFor = node ? this.clock.now() - node.updated_at.getTime() : Number.POSITIVE_INFINITY
-      if (resting && (node.status === 'active' || settledFor < this.limits.bootGraceMs)) return
-      this.launcher.stop(nodeId, generation)
-    } catch (error) {
-      if (!hasCode(error, 'service_unavailable')) throw error
-    }
+    const node = await this.nodes.find(this.database, nodeId)
+    const resting = node && node.generation === generation && node.status !== 'canceled'
+    const settledFor = node ? this.clock.now() - node.updated_at.getTime() : Number.POSITIVE_INFINITY
+    if (resting && (node.status === 'active' || settledFor < this.limits.bootGraceMs)) return
+    this.launcher.stop(nodeId, generation)
   }
 }
 

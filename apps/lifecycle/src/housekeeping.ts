@@ -1,0 +1,58 @@
+import { Inject, Injectable } from '@nestjs/common'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
+import { systemContext } from '#common/kernel/context.js'
+import { IdempotencyKeys } from '#common/kernel/database/idempotency.js'
+import { Inbox } from '#common/kernel/database/inbox.js'
+import { Writer } from '#common/kernel/database/writer.js'
+import type { Logger } from '#common/kernel/log.js'
+import { LOG } from '#common/kernel/service.js'
+
+const everyMs = 3_600_000
+/** The first round waits (ms) until the start is over. */
+const firstAfterMs = 60_000
+/** How long (ms) a delivery is remembered: far longer than another service may go on sending it. */
+const deliveriesKeptMs = 60 * 24 * 3_600_000
+
+/** Clears the canvas of rows that nobody can ask for any more, while this process is the writer. */
+@Injectable()
+export class Housekeeping {
+  private readonly keys: IdempotencyKeys
+  private readonly inbox = new Inbox('canvas')
+  private callOff: () => void = () => undefined
+
+  constructor(
+    private readonly writer: Writer,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOG) private readonly log: Logger,
+  ) {
+    this.keys = new IdempotencyKeys('canvas', clock)
+  }
+
+  start(): void {
+    this.later(firstAfterMs)
+  }
+
+  stop(): void {
+    this.callOff()
+  }
+
+  /** Answers how many rows went. */
+  async round(): Promise<number> {
+    const before = new Date(this.clock.now() - deliveriesKeptMs)
+    return this.writer.transact(systemContext('lifecycle'), async ({ tx }) => {
+      const [keys, deliveries] = await Promise.all([this.keys.prune(tx), this.inbox.prune(tx, before)])
+      return keys + deliveries
+    })
+  }
+
+  private later(ms: number): void {
+    this.callOff()
+    this.callOff = this.clock.after(ms, () => {
+      this.later(everyMs)
+      this.round().then(
+        (rows) => this.log.debug({ rows }, 'old rows were cleared'),
+        (err: unknown) => this.log.warn({ err }, 'old rows could not be cleared; trying again later'),
+      )
+    })
+  }
+}

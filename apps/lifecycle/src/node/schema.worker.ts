@@ -1,0 +1,43 @@
+import { parentPort } from 'node:worker_threads'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import ajvFormats from 'ajv-formats'
+
+/** One question to the checker's thread: whether a schema can be used, or whether a value fits it. */
+export interface SchemaQuestion {
+  readonly id: number
+  readonly schema: Record<string, unknown>
+  readonly value?: { readonly given: unknown }
+}
+
+export interface SchemaAnswer {
+  readonly id: number
+  /** Why the schema itself can't be used. */
+  readonly unusable?: string
+  readonly faults: readonly { readonly pointer: string; readonly message: string }[]
+}
+
+const faultsShown = 50
+
+const compile = (schema: Record<string, unknown>): ValidateFunction => {
+  // a new one each time: a schema of one caller must not be found by the $id of another's
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true })
+  ajvFormats.default(ajv)
+  return ajv.compile(schema)
+}
+
+const answer = ({ id, schema, value }: SchemaQuestion): SchemaAnswer => {
+  let validate: ValidateFunction
+  try {
+    validate = compile(schema)
+  } catch (error) {
+    return { id, unusable: (error as Error).message.slice(0, 500), faults: [] }
+  }
+  if (!value || validate(value.given)) return { id, faults: [] }
+  const faults = (validate.errors ?? []).slice(0, faultsShown).map((fault) => ({
+    pointer: `/value${fault.instancePath}`,
+    message: fault.message ?? 'does not fit the schema',
+  }))
+  return { id, faults }
+}
+
+parentPort?.on('message', (question: SchemaQuestion) => parentPort?.postMessage(answer(question)))
