@@ -94,6 +94,9 @@ describe('the model call of a turn', () => {
     await waitFor(async () => (await statuses(node))[0] === 'started')
     broker.abort()
     await expect(killed).rejects.toMatchObject({ code: 'client_closed' })
+    // comes after the news of the broker's end, on the same connection
+    for (let round = 0; round < 3; round += 1)
+      await models.gateway.bus.call(contract['models.ready'], as(), {} as never)
     release()
     await waitFor(async () => (await statuses(node))[0] === 'completed')
     const successor = await answered(ask(models, turnCall(node)))
