@@ -20,7 +20,10 @@ const secureSend = (): Send => {
 const send: Send = (url, options) => requestHttp(url, { ...options, agent })
 
 /** Makes node load what the first request needs, while there is time for it: no address is asked. */
-export const warmUp = (): void => void requestHttp({ socketPath: '/dev/null/none', agent }).once('error', () => undefined).end()
+export const warmUp = (): void =>
+  void requestHttp({ socketPath: '/dev/null/none', agent })
+    .once('error', () => undefined)
+    .end()
 
 /** A stream that ended in itself leaves its connection usable; one that is left earlier is given this long for that (ms). */
 const endGrace = 50
@@ -33,7 +36,10 @@ export const httpFetch = ((address: string, init: RequestInit = {}) =>
   new Promise((resolve, reject) => {
     const url = new URL(address)
     const body = init.body as string | undefined
-    const headers = { ...(init.headers as Record<string, string>), ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) }
+    const headers = {
+      ...(init.headers as Record<string, string>),
+      ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
+    }
     const sent = (url.protocol === 'https:' ? secureSend() : send)(url, { method: init.method ?? 'GET', headers })
     const { signal } = init
     const abort = (): void => void sent.destroy(signal?.reason as Error)

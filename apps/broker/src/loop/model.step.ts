@@ -34,7 +34,7 @@ export const askModel = async (session: NodeSession, call: TurnCall, signal: Abo
       else waits += 1
       if (failures >= attempts) throw new TurnFailed(verdict.fault)
       await pause(
-        Math.max(verdict.delay ?? 0, verdict.do === 'wait' ? backoff(waits, 25, 2000) : backoff(failures, 250, 8000)),
+        verdict.delay ?? (verdict.do === 'wait' ? backoff(waits, 25, 2000) : backoff(failures, 250, 8000)),
         signal,
       )
       signal.throwIfAborted()

@@ -14,6 +14,8 @@ export const toolEnvironment = (
   own: NodeJS.ProcessEnv = process.env,
 ): Record<string, string> => ({
   ...Object.fromEntries(kept.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]]))),
+  // A bash whose input is a socket, as ours are, takes itself for a remote login at level 1 and reads .bashrc.
+  SHLVL: '1',
   ...extra,
   PATH: [commandDirectory, extra.PATH ?? own.PATH ?? '/usr/local/bin:/usr/bin:/bin'].join(':'),
   SVC_BASE_URL: base_url,

@@ -1,0 +1,228 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { waitFor } from '#common/testing/wait-for.js'
+import { text, toolCall } from '../../../../test/support/broker-routes.js'
+import { ended, isAlone, liveOf, outputsOf, setStage, succeed, work } from '../../../../test/support/running-broker.js'
+
+const stage = setStage()
+
+describe('the loop', () => {
+  it('records a message and its calls before it runs them, side by side, and ends with the final report', async () => {
+    writeFileSync(join(stage.cwd, 'a.txt'), 'alpha')
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd }, ({ step }) =>
+        step === 1
+          ? [
+              text('looking'),
+              toolCall('c', 'read', { path: 'a.txt' }),
+              toolCall('c', 'bash', { command: 'pwd; env | sort; exit 3' }),
+            ]
+          : [toolCall('c', 'report', { kind: 'final', body: 'it says alpha' })],
+      ),
+    )
+    await ended(node)
+    expect(node.journal.map(({ type }) => type)).toEqual([
+      'turn_started',
+      'message',
+      'tool_started',
+      'tool_started',
+      'tool_ended',
+      'tool_ended',
+      'message',
+      'tool_started',
+      'tool_ended',
+      'turn_ended',
+    ])
+    expect(new Set(node.entries('tool_started').map(({ call_id }) => call_id)).size).toBe(3)
+    const [read, bash] = outputsOf(node)
+    expect(read).toContain('alpha')
+    expect(bash).toContain(stage.cwd)
+    expect(bash).toContain('[exit code 3]')
+    expect(bash).toContain(`SVC_NODE_ID=${node.id}`)
+    expect(node.entries('turn_ended')).toEqual([
+      { type: 'turn_ended', turn: 1, status: 'completed', final: 'it says alpha' },
+    ])
+    expect(node.calls).toHaveLength(2)
+    await waitFor(() => stage.broker.said.length > 0)
+    expect(stage.broker.said).toEqual([{ type: 'released', node_id: node.id, generation: 1, spawned: true }])
+  })
+
+  it('teaches a model that calls wrongly, and goes on', async () => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd, scopes: ['svc:llm'] }, ({ step }) => {
+        if (step === 1)
+          return [toolCall('1', 'bash', { command: 'true' }), toolCall('2', 'report', { kind: 'update', text: 'x' })]
+        return [text('enough')]
+      }),
+    )
+    await ended(node)
+    expect(outputsOf(node)).toEqual([
+      'There is no tool "bash". There are: report.',
+      'This tool has no "text"; it takes: kind, body.',
+    ])
+    expect(node.calls[0]?.tools.map(({ name }) => name)).toEqual(['report'])
+  })
+
+  it('demands the typed result, once', async () => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd, result_schema: { type: 'number' } }, ({ step }) => {
+        if (step === 1) return [text('four, I think')]
+        return [toolCall('1', 'submit_result', { value: 4 })]
+      }),
+    )
+    await ended(node)
+    expect(node.result).toBe(4)
+    expect(node.calls).toHaveLength(2)
+  })
+
+  it('keeps long output in a file that the model can read', async () => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd }, ({ step }) => {
+        if (step === 1) return [toolCall('1', 'bash', { command: 'seq 100000' })]
+        if (step === 2)
+          return [toolCall('2', 'read', { path: join(stage.cwd, '.scratch', '1.log'), offset: 50_000, limit: 1 })]
+        return [text('done')]
+      }),
+    )
+    await ended(node)
+    const [long, part] = outputsOf(node)
+    expect(long).toContain('the whole output is in')
+    expect(long!.length).toBeLessThan(31_000)
+    expect(part).toContain('50000\t50000')
+  })
+
+  it('ends a command at its time limit, with what it started', async () => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd }, ({ step }) =>
+        step === 1 ? [toolCall('1', 'bash', { command: 'setsid sleep 300 & sleep 300', timeout: 1 })] : [text('done')],
+      ),
+    )
+    await waitFor(() => node.entries('tool_ended').length > 0)
+    expect(outputsOf(node)[0]).toContain('[ended after 1 s')
+    await waitFor(() => isAlone(stage.broker))
+  })
+
+  it.each([
+    ['the provider fails for good', { status: 502, code: 'model_error', reason: 'auth', detail: 'bad key' }, 'auth', 1],
+    ['nobody knows the model', { status: 422, code: 'model_not_found', detail: 'no such model' }, 'model_not_found', 1],
+    ['no model is configured', { status: 503, code: 'model_not_configured', retryable: false }, 'model_not_found', 1],
+    [
+      'the wait would be long',
+      { status: 502, code: 'model_error', reason: 'rate_limit', retry_after_ms: 600_000 },
+      'rate_limit',
+      1,
+    ],
+    [
+      'it fails again and again',
+      { status: 502, code: 'model_error', reason: 'overloaded', retry_after_ms: 5 },
+      'overloaded',
+      4,
+    ],
+  ] as const)('ends the turn with the fault when %s', async (_, problem, kind, calls) => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd }, () => problem),
+    )
+    expect(await ended(node)).toMatchObject({ status: 'failed', fault: { kind } })
+    expect(node.calls).toHaveLength(calls)
+  })
+
+  it('aborts the turn at an interrupt, with its tools, and works on with the next message', async () => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd, lifecycle: 'resident' }, ({ turn }) =>
+        turn === 1 ? [toolCall('1', 'bash', { command: 'setsid sleep 300; sleep 300' })] : [text('as you wish')],
+      ),
+    )
+    await waitFor(() => node.listening)
+    await waitFor(() => liveOf(stage.broker) > 1)
+    node.mail.push({ ...node.post('never mind', { tier: 'deferred' }) })
+    node.signal({ type: 'interrupt', request: 1 })
+    await waitFor(() => node.entries('turn_ended').length === 2)
+    expect(node.entries('tool_ended')).toMatchObject([{ status: 'canceled' }])
+    expect(node.entries('turn_ended')).toMatchObject([
+      { turn: 1, status: 'interrupted' },
+      { turn: 2, status: 'completed' },
+    ])
+    await waitFor(() => isAlone(stage.broker))
+  })
+
+  it('takes urgent mail in between two steps', async () => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd }, ({ step }) =>
+        step === 1 ? [toolCall('1', 'bash', { command: 'while [ ! -e go ]; do sleep 0.02; done' })] : [text('done')],
+      ),
+    )
+    await waitFor(() => node.listening)
+    node.post('look left', { tier: 'urgent' })
+    await waitFor(() => node.calls.length === 1)
+    writeFileSync(join(stage.cwd, 'go'), '')
+    await ended(node)
+    expect(JSON.stringify(node.calls[1]?.messages)).toContain('look left')
+    expect(node.mail).toEqual([])
+  })
+})
+
+describe('a process that was lost', () => {
+  it('leaves a call whose end is unknown: said, and not run again', async () => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd }, ({ step }) =>
+        step === 1 ? [toolCall('1', 'bash', { command: 'echo run >> runs; sleep 300' })] : [text('I looked')],
+      ),
+    )
+    await waitFor(() => readFileSync(join(stage.cwd, 'runs'), 'utf8'))
+    await succeed(stage, node)
+    await ended(node)
+    expect(readFileSync(join(stage.cwd, 'runs'), 'utf8')).toBe('run\n')
+    expect(node.entries('tool_ended')).toMatchObject([{ status: 'outcome_unknown' }])
+    expect(node.calls.map(({ turn, step }) => `${turn}/${step}`)).toEqual(['1/1', '1/2'])
+    expect(JSON.stringify(node.calls[1]?.messages)).toContain('may have taken effect')
+  })
+
+  it('leaves an answer that is read back instead of bought again', async () => {
+    let asked = 0
+    let answer: (() => void) | undefined
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd }, async () => {
+        asked += 1
+        await new Promise<void>((resolve) => {
+          answer = resolve
+        })
+        return [text('paid for')]
+      }),
+    )
+    await waitFor(() => answer && node.entries('turn_started').length === 1)
+    await stage.broker.kill()
+    answer?.()
+    await succeed(stage, node)
+    expect(await ended(node)).toMatchObject({ final: 'paid for' })
+    expect(asked).toBe(1)
+  })
+
+  it('repeats a report under its own key, since that has no second effect', async () => {
+    const node = stage.routes.node({ cwd: stage.cwd }, () => [text('done')])
+    node.journal.push(
+      { type: 'turn_started', turn: 1, mail: [], content: [text('go')] },
+      {
+        type: 'message',
+        turn: 1,
+        step: 1,
+        role: 'assistant',
+        content: [toolCall('1', 'report', { kind: 'update', body: 'half' })],
+      },
+      { type: 'tool_started', turn: 1, step: 1, call_id: '1', name: 'report', input: { kind: 'update', body: 'half' } },
+    )
+    stage.broker.serve(node, stage.routes.url)
+    await ended(node)
+    expect(node.entries('tool_ended')).toMatchObject([{ status: 'completed', output: 'Reported.' }])
+  })
+})
