@@ -54,6 +54,12 @@ describe('event streams', () => {
     expect(wire.only).toMatchObject({ path: `/v1/nodes/${id}/events?limit=10`, headers: { 'last-event-id': '7' } })
   })
 
+  it('come back to a daemon that restarts', async () => {
+    const draining = { event: 'end', data: { type: 'end', reason: 'draining' } }
+    wire.says(events([...numbered(1), draining]), cut, events([...numbered(2), end]))
+    expect(await seqsOf(client.nodes.events(id))).toEqual([1, 2])
+  })
+
   it('come back after an overflow', async () => {
     wire.says(
       events([...numbered(1), { event: 'overflow', data: { reason: 'slow_client' } }], 'stays'),

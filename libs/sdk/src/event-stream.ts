@@ -27,7 +27,7 @@ export interface StreamSource {
 
 /**
  * Items of a stream of events. It connects when it is iterated, reconnects by itself after the last event that it gave,
- * gives each event once, and ends when the daemon says so. Leaving the loop closes the connection.
+ * gives each event once, and ends when the daemon says so (one that merely restarts is waited for). Leaving the loop closes the connection.
  *
  * Iterating throws an error of the daemon that trying again won't help; the last failure after `maxRetries` failed
  * connections in a row; and the signal's reason once it is aborted.
@@ -67,7 +67,9 @@ export class EventStream<T> implements AsyncIterable<T> {
           answered = true
           failures = 0
           if (event.name === 'end') {
-            this.#ended = parsed(event) as Readonly<Record<string, unknown>>
+            const said = parsed(event) as Readonly<Record<string, unknown>>
+            if (said.reason === 'draining') break
+            this.#ended = said
             return
           }
           if (event.name === 'overflow') break

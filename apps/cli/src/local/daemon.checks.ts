@@ -5,7 +5,7 @@ import type { Finding } from './finding.js'
 export const daemonChecks = async (client: Client): Promise<Finding[]> => {
   try {
     const { status, readiness } = await client.auth.status({ maxRetries: 0, timeout: 10_000 })
-    const missing = status.parts.filter(({ state }) => state !== 'ready')
+    const missing = status.parts.filter(({ state }) => state === 'absent')
     const daemon: Finding = status.ready
       ? { name: 'daemon', state: 'ok', detail: `${status.version} at ${status.base_url}` }
       : {
@@ -29,8 +29,8 @@ export const daemonChecks = async (client: Client): Promise<Finding[]> => {
   }
 }
 
-const hostCheck = ({ brokers }: SystemStatus): Finding =>
-  brokers
+const hostCheck = ({ brokers, parts }: SystemStatus): Finding =>
+  brokers && parts.every(({ name, state }) => name !== 'host' || state !== 'absent')
     ? {
         name: 'host',
         state: 'ok',

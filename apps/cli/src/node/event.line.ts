@@ -48,6 +48,8 @@ export const eventLine = (type: string, data: Fields, out: Output): string | und
 /** A command as it is typed; other inputs as JSON. */
 const inputText = (input: unknown): string => {
   if (typeof input === 'object' && input !== null) {
+    const { argv } = input as { argv?: unknown }
+    if (Array.isArray(argv)) return argv.join(' ')
     const [only, ...others] = Object.values(input)
     if (typeof only === 'string' && !others.length) return only
     const command = (input as { command?: unknown }).command

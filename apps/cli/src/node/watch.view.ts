@@ -1,5 +1,6 @@
 import type { Client } from '#sdk/index.js'
 import type { Output } from '../output/output.js'
+import { hasEnded } from './ended.js'
 import { NodeView } from './node.view.js'
 
 interface Watched {
@@ -24,6 +25,7 @@ export const watchNode = async (client: Client, out: Output, { id, after, tree, 
     for await (const item of items) {
       if (json) out.record(item)
       else view.show(item)
+      if (await hasEnded(client, id, item)) break
     }
   } catch (error) {
     if (!leave.signal.aborted) throw error

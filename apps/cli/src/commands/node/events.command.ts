@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { NodeEvent } from '#sdk/index.js'
 import { command, performs } from '../../invocation.js'
+import { hasEnded } from '../../node/ended.js'
 import { eventLine } from '../../node/event.line.js'
 import type { Shell } from '../../shell.js'
 
@@ -21,7 +22,8 @@ export const registerEvents = (node: Command, shell: Shell): void => {
     .option('--after <seq>', 'only those after this one')
     .option('-f, --follow', 'go on with new ones until the node ends')
   performs<EventsOptions>(made, shell, async ({ client, out, json, options }, id = '') => {
-    const feed = (await client()).nodes.events(id, {}, options.after === undefined ? {} : { after: options.after })
+    const svc = await client()
+    const feed = svc.nodes.events(id, {}, options.after === undefined ? {} : { after: options.after })
     const events: AsyncIterable<NodeEvent> = options.follow ? feed : feed.recorded()
     for await (const event of events) {
       if (json) out.record(event)
@@ -30,6 +32,7 @@ export const registerEvents = (node: Command, shell: Shell): void => {
         const line = eventLine(event.type, event.data, out)
         out.line(line ? `${head}  ${line.replaceAll('\n', ' ')}` : head)
       }
+      if (options.follow && (await hasEnded(svc, id, event))) break
     }
   })
 }

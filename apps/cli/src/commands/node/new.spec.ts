@@ -132,7 +132,7 @@ describe('svc, by its owner and inside a node', () => {
         durable(4, 'node.done', {}),
         end,
       ]
-      wire.says(json(node, 201), events(frames), json(outcome))
+      wire.says(json(node, 201), events(frames), json({ ...node, status: 'done' }), json(outcome))
       const { code, out } = await svc.run(['node', 'new', 'x', '--watch'])
       expect(code).toBe(0)
       expect(out).toBe('▸ bash ls\ncounting files\nfinal report\n3 files\ndone\n')

@@ -3,7 +3,7 @@ import type { SystemStatus } from '#sdk/index.js'
 import { ago } from '../../clock.js'
 import { command, performs } from '../../invocation.js'
 import type { Output } from '../../output/output.js'
-import { table } from '../../output/table.js'
+import { brief, table } from '../../output/table.js'
 import type { Shell } from '../../shell.js'
 
 export const registerStatus = (sys: Command, shell: Shell): void => {
@@ -22,7 +22,7 @@ const print = (status: SystemStatus, out: Output): void => {
   out.line(
     table(
       ['PART', 'STATE', 'VERSION', 'DETAIL'],
-      status.parts.map((part) => [part.name, part.state, part.version ?? '-', part.detail ?? '']),
+      status.parts.map((part) => [part.name, part.state, part.version ?? '-', brief(part.detail ?? '', 90)]),
     ),
   )
   const nodes = Object.entries(status.nodes).map(([name, count]) => `${count} ${name}`)
