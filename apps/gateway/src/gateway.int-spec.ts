@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { gatesOf } from '#common/contract/define.js'
 import { routes } from '#common/contract/index.js'
+import { testDatabase } from '#common/testing/database.js'
 import { testNats } from '#common/testing/nats.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { TestGateway } from './testing/gateway.fixture.js'
@@ -15,7 +16,7 @@ let node: string
 beforeAll(async () => {
   const { url } = testNats()
   wire = await WireLifecycle.start(url)
-  gateway = await TestGateway.start(url)
+  gateway = await TestGateway.start(url, await testDatabase())
   node = wire.create()
 })
 

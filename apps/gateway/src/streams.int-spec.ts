@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { SvcError } from '#common/kernel/errors.js'
+import { testDatabase } from '#common/testing/database.js'
 import { NatsProcess } from '#common/testing/nats-process.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { FeedHub } from './stream/feed.hub.js'
@@ -15,7 +17,7 @@ let watchers: TestWatcher[]
 beforeAll(async () => {
   nats = await NatsProcess.start()
   wire = await WireLifecycle.start(nats.url)
-  gateway = await TestGateway.start(nats.url, { SVC_SSE_CLIENTS: 20 })
+  gateway = await TestGateway.start(nats.url, await testDatabase(), { SVC_SSE_CLIENTS: 20 })
 })
 
 beforeEach(() => {
@@ -207,11 +209,49 @@ describe('a stream that a service answers', () => {
     response.destroy()
     await waitFor(() => signal.aborted)
   })
+
+  const ask = (accept: string) =>
+    gateway.open({
+      method: 'POST',
+      path: '/v1/llm',
+      token: gateway.token,
+      headers: { accept },
+      body: { messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }] },
+    })
+  const textOf = async (response: Awaited<ReturnType<typeof ask>>): Promise<string> => {
+    let text = ''
+    for await (const chunk of response.setEncoding('utf8')) text += chunk
+    return text
+  }
+
+  it('comes as its items, or as the one answer, by the Accept header', async () => {
+    const names = [...(await textOf(await ask('text/event-stream'))).matchAll(/^event: (.*)$/gm)].map(
+      ([, name]) => name,
+    )
+    expect(names).toEqual(['text', 'answer', 'end'])
+    expect(JSON.parse(await textOf(await ask('application/json')))).toEqual({ content: [], finish_reason: 'stop' })
+  })
+
+  it('is refused as any request is, and fails later with a last error event', async () => {
+    wire.answers['llm.call'] = async () => {
+      throw new SvcError('model_not_configured')
+    }
+    expect((await ask('text/event-stream')).statusCode).toBe(503)
+    wire.answers['llm.call'] = async function* () {
+      yield { type: 'text', text: 'Hel' }
+      throw new SvcError('model_error', 'it broke', { provider: 'p' })
+    }
+    const text = await textOf(await ask('text/event-stream'))
+    delete wire.answers['llm.call']
+    expect(text).toMatch(/^event: text\n/)
+    const problem = JSON.parse(/event: error\ndata: (.*)\n\n$/.exec(text)?.[1] ?? 'null')
+    expect(problem).toMatchObject({ code: 'model_error', status: 502, provider: 'p' })
+  })
 })
 
 describe('a gateway that goes down', () => {
   it('ends its streams, lets requests finish, and takes no more', async () => {
-    const other = await TestGateway.start(nats.url)
+    const other = await TestGateway.start(nats.url, await testDatabase())
     let answer: (value: unknown) => void = () => undefined
     wire.answers['nodes.outcome'] = () => new Promise((resolve) => (answer = resolve))
     const watcher = await TestWatcher.open(other, `/v1/nodes/${node}/events`)
@@ -229,7 +269,7 @@ describe('a gateway that goes down', () => {
   })
 
   it('keeps its owner’s token over a restart, and takes a new one when the file is gone', async () => {
-    const other = await TestGateway.start(nats.url)
+    const other = await TestGateway.start(nats.url, await testDatabase())
     const { token: first, settings } = other
     await other.running.close()
     const again = await TestGateway.run(settings)

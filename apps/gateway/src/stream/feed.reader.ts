@@ -1,6 +1,6 @@
 import { type EventPage, type EventSource, type EventTarget, type PartInProgress, pageSize } from './event.source.js'
 import { deltaEntry, eventEntry, type FeedEntry } from './feed.entry.js'
-import type { NodeFeed } from './node.feed.js'
+import type { FeedMember, NodeFeed } from './node.feed.js'
 import type { SseClient } from './sse.client.js'
 import { TextOffsets } from './text.offsets.js'
 
@@ -29,7 +29,7 @@ const nothingShown: TextShown = { nodeId: '', parts: [] }
  * One client of a feed. It listens first, then reads the rows after its position, then goes on with what it heard
  * meanwhile: each event once, in order, none left out.
  */
-export class FeedReader {
+export class FeedReader implements FeedMember {
   readonly target: EventTarget
   readonly deltas: boolean
   #cursor: number
@@ -47,7 +47,6 @@ export class FeedReader {
     options.feed.add(this)
   }
 
-  /** What the feed hands out. */
   take(entry: FeedEntry): void {
     if (!this.#backlog) this.#show(entry)
     else if (this.#backlog.length < backlogLimit) this.#backlog.push(entry)
@@ -57,12 +56,10 @@ export class FeedReader {
     }
   }
 
-  /** The feed found its first position. */
   joinedAt(position: number): void {
     if (this.#backlog) this.#joined ??= position
   }
 
-  /** Ends the stream: the resource is gone, or the writer refuses to say more. */
   fail(frame: Buffer): void {
     this.#client?.fail(frame)
   }

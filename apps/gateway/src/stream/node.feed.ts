@@ -7,14 +7,24 @@ import {
   type RecordedEvent,
 } from './event.source.js'
 import { deltaEntry, eventEntry, type FeedEntry, textEntry } from './feed.entry.js'
-import type { FeedReader } from './feed.reader.js'
 import { TextOffsets } from './text.offsets.js'
+
+/** Somebody to whom a feed hands out what happens. */
+export interface FeedMember {
+  /** Whether it is shown deltas. */
+  readonly deltas: boolean
+  take(entry: FeedEntry): void
+  /** The feed found its first position. */
+  joinedAt(position: number): void
+  /** Ends it: the resource is gone, or the writer refuses to say more. */
+  fail(frame: Buffer): void
+}
 
 export interface FeedOptions {
   readonly target: EventTarget
   readonly source: EventSource
   /** Hears of a reader that can't be served any longer. */
-  readonly onRefused: (reader: FeedReader, error: unknown) => void
+  readonly onRefused: (reader: FeedMember, error: unknown) => void
   /** Hears that the text of messages in progress couldn't be had; the next delta asks again. */
   readonly onTextMissing: (error: unknown) => void
   readonly onEmpty: () => void
@@ -27,7 +37,7 @@ export interface FeedOptions {
  * sequence is handed out as it comes; anything else makes the feed read the rows.
  */
 export class NodeFeed {
-  readonly #readers = new Set<FeedReader>()
+  readonly #readers = new Set<FeedMember>()
   readonly #closed = new AbortController()
   readonly #offsets = new TextOffsets()
   readonly #repairing = new Map<string, Delta[]>()
@@ -47,17 +57,17 @@ export class NodeFeed {
     return this.#position
   }
 
-  add(reader: FeedReader): void {
+  add(reader: FeedMember): void {
     this.#readers.add(reader)
   }
 
-  remove(reader: FeedReader): void {
+  remove(reader: FeedMember): void {
     if (!this.#readers.delete(reader) || this.#readers.size > 0) return
     this.#closed.abort()
     this.options.onEmpty()
   }
 
-  refuse(reader: FeedReader, error: unknown): void {
+  refuse(reader: FeedMember, error: unknown): void {
     this.options.onRefused(reader, error)
   }
 

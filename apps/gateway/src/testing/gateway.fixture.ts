@@ -7,9 +7,15 @@ import { createLogger } from '#common/kernel/log.js'
 import { loadNodeTokenKey } from '#common/kernel/node-token-key.js'
 import { type RunningService, startService } from '#common/kernel/service.js'
 import { deriveNodeToken } from '#common/kernel/tokens.js'
-import { type TestDatabase, testDatabase } from '#common/testing/database.js'
 import { service } from '../gateway.module.js'
 import { GatewayListeners } from '../listener/gateway.listeners.js'
+
+/** A database of the test's own. */
+export interface OwnDatabase {
+  readonly url: string
+  query<T>(sql: string): Promise<T[]>
+  drop(): Promise<void>
+}
 
 export interface Answer {
   readonly status: number
@@ -35,11 +41,10 @@ export class TestGateway {
   private constructor(
     readonly running: RunningService,
     readonly settings: Settings,
-    readonly database: TestDatabase,
+    readonly database: OwnDatabase,
   ) {}
 
-  static async start(natsUrl: string, changes: Partial<Settings> = {}): Promise<TestGateway> {
-    const database = await testDatabase()
+  static async start(natsUrl: string, database: OwnDatabase, changes: Partial<Settings> = {}): Promise<TestGateway> {
     const settings = schema.parse({
       SVC_DATA_DIR: mkdtempSync(join(tmpdir(), 'svc-gateway-')),
       SVC_OWNER_LISTEN: '127.0.0.1:0',

@@ -56,7 +56,7 @@ export class WireLifecycle {
     const servers = (['lifecycle', 'models'] as const).map((service) => {
       const operations = served.filter((entry) => entry.service === service)
       const server = new BusServer({ service, operations, connection, inbox, clock: systemClock, log })
-      server.handle(operations.map((operation) => this.#found(operation)))
+      server.handle(operations.flatMap((operation) => this.#found(operation)))
       return server
     })
     for (const server of servers) await server.listen()
@@ -144,6 +144,10 @@ export class WireLifecycle {
         yield { type: 'mail', urgent: false, critical: false }
         await new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve(), { once: true }))
       },
+      'llm.call': async function* () {
+        yield { type: 'text', text: 'Hel' }
+        yield { type: 'answer', answer: { content: [], finish_reason: 'stop' }, replayed: false }
+      },
       'lifecycle.node.principal': (_ctx, { node_id: id }: { node_id: string }) => {
         const { node, generation, ended, scopes } = this.#kept(id)
         return {
@@ -177,12 +181,14 @@ export class WireLifecycle {
       this.asked.push({ name: operation.name, ctx, input })
       return (this.answers[operation.name] ?? usual)(ctx, input as never)
     }
-    const role = operation.answer === 'stream' ? ('stream' as const) : ('call' as const)
-    return {
+    const call = {
       operation,
-      role,
+      role: 'call' as const,
       where: operation.name,
-      method: role === 'call' ? async (...args: [Context, unknown]) => method(...args) : method,
+      method: async (ctx: Context, input: unknown) => method(ctx, input),
     }
+    const stream = { operation, role: 'stream' as const, where: operation.name, method }
+    if (operation.answer === 'negotiated') return [call, stream]
+    return operation.answer === 'stream' ? [stream] : [call]
   }
 }

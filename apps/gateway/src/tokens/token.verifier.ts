@@ -10,7 +10,13 @@ import { type TokenRecord, TokenRepository } from './token.repository.js'
 /** What a token proved to be; which authority that carries is looked up afresh. */
 type Proof =
   | { readonly kind: 'node'; readonly nodeId: string; readonly generation: number; readonly tokenId: string }
-  | { readonly kind: 'kept'; readonly token: TokenRecord; readonly since: number }
+  | {
+      readonly kind: 'kept'
+      readonly token: TokenRecord
+      /** When the row was read, and when that was last tried (monotonic ms). */
+      readonly read: number
+      readonly tried: number
+    }
 
 /** The key of nodes' tokens as a Nest provider's token. */
 export const NODE_TOKEN_KEY = Symbol('node token key')
@@ -24,6 +30,8 @@ const outageTime = 15 * 60_000
 @Injectable()
 export class TokenVerifier {
   readonly #proofs = new BoundedCache<string, Proof>(capacity)
+  /** Look-ups under way: those who ask for the same token wait for the same answer. */
+  readonly #asking = new Map<string, Promise<Proof>>()
 
   constructor(
     @Inject(TokenRepository) private readonly repository: TokenRepository,
@@ -42,10 +50,22 @@ export class TokenVerifier {
     const known = this.#proofs.get(key)
     if (known?.kind === 'node') return this.#nodeActor(known)
     const now = this.clock.monotonic()
-    if (known && now - known.since < timeToLive) return this.#actorOf(known.token)
-    const proof = await this.#prove(token, hash, known)
-    this.#proofs.set(key, proof)
+    if (known && now - known.tried < timeToLive) return this.#actorOf(known.token)
+    const proof = await this.#proveOnce(key, token, hash, known)
     return proof.kind === 'node' ? this.#nodeActor(proof) : this.#actorOf(proof.token)
+  }
+
+  #proveOnce(key: string, token: string, hash: Buffer, known: Proof | undefined): Promise<Proof> {
+    const asking = this.#asking.get(key)
+    if (asking) return asking
+    const proving = this.#prove(token, hash, known)
+      .then((proof) => {
+        this.#proofs.set(key, proof)
+        return proof
+      })
+      .finally(() => this.#asking.delete(key))
+    this.#asking.set(key, proving)
+    return proving
   }
 
   async #prove(token: string, hash: Buffer, known: Proof | undefined): Promise<Proof> {
@@ -56,14 +76,16 @@ export class TokenVerifier {
       if (!node) throw new SvcError('token_invalid')
       return { kind: 'node', ...node, tokenId: parsed.id }
     }
-    const since = this.clock.monotonic()
+    const now = this.clock.monotonic()
     try {
       const record = await this.repository.find(parsed.id)
       if (!record || record.kind !== parsed.kind || !sameHash(record.hash, hash)) throw new SvcError('token_invalid')
-      return { kind: 'kept', token: record, since }
+      return { kind: 'kept', token: record, read: now, tried: now }
     } catch (error) {
       const unreachable = !isSvcError(error) || hasCode(error, 'service_unavailable', 'deadline_exceeded', 'internal')
-      if (known?.kind === 'kept' && unreachable && since - known.since < outageTime) return known
+      if (known?.kind === 'kept' && unreachable && now - known.read < outageTime) {
+        return { ...known, tried: this.clock.monotonic() }
+      }
       throw isSvcError(error) && !unreachable
         ? error
         : new SvcError('service_unavailable', undefined, { service: 'gateway' }, { cause: error })
