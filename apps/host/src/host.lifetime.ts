@@ -12,6 +12,7 @@ import { acquireDataLock, type DataLock } from '#common/kernel/servers/data-lock
 import { LOG } from '#common/kernel/service.js'
 import { BrokerService } from './broker/broker.service.js'
 import { HeartbeatService } from './heartbeat/heartbeat.service.js'
+import { NodeCountFile } from './heartbeat/node-count.file.js'
 import { HOST_PLACE, type HostPlace } from './host.place.js'
 import { leftoversOf, reapLeftovers } from './process/leftover.reaper.js'
 
@@ -37,6 +38,11 @@ export class HostLifetime implements OnModuleInit, OnApplicationBootstrap, Befor
     const { hostId, incarnation, dataMark } = this.place
     const reaped = await reapLeftovers(leftoversOf(hostId, incarnation, dataMark), systemClock)
     if (reaped) this.log.warn({ processes: reaped }, 'ended what an earlier start of this host left')
+    const count = new NodeCountFile(this.place.nodeCountFile, systemClock, (error) =>
+      this.log.warn({ err: error }, 'the number of hosted nodes could not be noted'),
+    )
+    this.brokers.onCount = (nodes) => count.note(nodes)
+    await count.write()
     this.brokers.warmUp()
   }
 

@@ -17,6 +17,8 @@ export interface HostPlace {
   /** Brokers that may live at once. */
   readonly cap: number
   readonly pool: PoolLimits
+  /** Names the number of nodes that are hosted. */
+  readonly nodeCountFile: string
   /** The data directory as the host locks it: its `run` is the host's own. */
   readonly data: DataDirectory
   scratchOf(nodeId: string): string
@@ -49,6 +51,7 @@ export const hostPlaceOf = (settings: Settings, brokerProgram = findBrokerProgra
       reuse: settings.SVC_BROKER_REUSE,
       usedCap: Math.min(16, cap),
     },
+    nodeCountFile: join(data.run, 'host.json'),
     data: { ...data, run: privateDirectory(join(data.run, `host-${settings.SVC_HOST_ID}`)) },
     scratchOf: (nodeId) => join(data.path, 'scratch', nodeId),
   }

@@ -32,6 +32,8 @@ const shutdownGrace = 2000
 export class BrokerService {
   /** Called for each node whose tree is gone, unless its broker released it and lives on. */
   onExit: (exit: BrokerExit) => void = () => undefined
+  /** Called with the number of hosted nodes whenever it changes. */
+  onCount: (count: number) => void = () => undefined
   readonly #hosted = new Map<string, HostedNode>()
   readonly #byProcess = new Map<BrokerProcess, HostedNode>()
   readonly #fence = new GenerationFence()
@@ -113,6 +115,7 @@ export class BrokerService {
     const node: HostedNode = { nodeId: launch.node_id, generation: launch.generation, process, ending: undefined }
     this.#hosted.set(node.nodeId, node)
     this.#byProcess.set(process, node)
+    this.onCount(this.#hosted.size)
     this.#fence.raise(node.nodeId, node.generation, process.pid)
     const { node_id, generation, token, base_url } = launch
     process.serve(
@@ -188,6 +191,7 @@ export class BrokerService {
 
   #forget(node: HostedNode): void {
     if (this.#hosted.get(node.nodeId) === node) this.#hosted.delete(node.nodeId)
+    this.onCount(this.#hosted.size)
     if (this.#byProcess.get(node.process) === node) this.#byProcess.delete(node.process)
   }
 

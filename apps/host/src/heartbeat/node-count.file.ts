@@ -1,0 +1,38 @@
+import { rename, writeFile } from 'node:fs/promises'
+import type { Clock } from '#common/kernel/clock.js'
+
+/** Counts that follow each other within this time (ms) are written once. */
+const settleTime = 100
+
+/** Keeps the number of hosted nodes in a file, for whoever wants to replace this host when it hosts none. */
+export class NodeCountFile {
+  #count = 0
+  #written: number | undefined
+  #waiting = false
+
+  constructor(
+    private readonly path: string,
+    private readonly clock: Clock,
+    private readonly onFailure: (error: unknown) => void,
+  ) {}
+
+  note(count: number): void {
+    this.#count = count
+    if (this.#waiting) return
+    this.#waiting = true
+    this.clock.after(settleTime, () => {
+      this.write().catch(this.onFailure)
+    })
+  }
+
+  /** Not synced to the disk: a count from before a power cut means nothing. */
+  async write(): Promise<void> {
+    this.#waiting = false
+    const count = this.#count
+    if (this.#written === count) return
+    const draft = `${this.path}.${process.pid}`
+    await writeFile(draft, JSON.stringify({ nodes: count }), { mode: 0o600 })
+    await rename(draft, this.path)
+    this.#written = count
+  }
+}
