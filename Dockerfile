@@ -24,6 +24,7 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/bin ./bin
 COPY --from=build /app/prisma/migrations ./prisma/migrations
 COPY --from=build /app/scripts/health-check.mjs ./scripts/
+COPY --from=build /app/docs ./docs
 COPY --from=build /app/dist ./dist
 RUN install --directory --owner=node --group=node --mode=0700 /data /owner
 USER node
