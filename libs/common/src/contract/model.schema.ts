@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { jsonSchema, slug, time } from './common.schema.js'
 import { contentPart, conversationMessage, toolDefinition } from './broker.schema.js'
+import { jsonSchema, slug, time } from './common.schema.js'
 import { strength, strengths } from './node.schema.js'
 
 export const providerTypes = ['openai', 'anthropic', 'google', 'openai-compatible'] as const
@@ -42,12 +42,9 @@ export const providerConfig = z.strictObject({
     .url({ protocol: /^https?$/ })
     .optional()
     .meta({ description: 'Required for openai-compatible: Ollama, llama.cpp, vLLM …' }),
-  requires_key: z
-    .boolean()
-    .optional()
-    .meta({
-      description: 'Whether calls need a credential; false unless given for openai-compatible, true for the others',
-    }),
+  requires_key: z.boolean().optional().meta({
+    description: 'Whether calls need a credential; false unless given for openai-compatible, true for the others',
+  }),
 })
 
 export const price = z.strictObject({
@@ -56,24 +53,26 @@ export const price = z.strictObject({
   cached_input_per_million: z.number().min(0).optional(),
 })
 
-export const modelConfigDocument = z.strictObject({
-  providers: z.record(slug, providerConfig).default({}),
+/** The fields of the config, without defaults: an absent one stays as it is in an update. */
+const configFields = {
+  providers: z.record(slug, providerConfig),
   ladders: z
     .partialRecord(strength, z.array(rung).max(16))
-    .default({})
     .meta({
       description: 'For each strength the models to try, in order; a missing strength falls back to the nearest one',
     }),
-  prices: z
-    .record(z.string(), price)
-    .default({})
-    .meta({ description: 'US dollars a million tokens, by provider/model' }),
-  limits: z
-    .strictObject({
-      cost_usd_per_day: z.number().min(0).optional(),
-      concurrent_calls: z.int().min(1).max(1000).optional(),
-    })
-    .default({}),
+  prices: z.record(z.string(), price).meta({ description: 'US dollars a million tokens, by provider/model' }),
+  limits: z.strictObject({
+    cost_usd_per_day: z.number().min(0).optional(),
+    concurrent_calls: z.int().min(1).max(1000).optional(),
+  }),
+}
+
+export const modelConfigDocument = z.strictObject({
+  providers: configFields.providers.default({}),
+  ladders: configFields.ladders.default({}),
+  prices: configFields.prices.default({}),
+  limits: configFields.limits.default({}),
 })
 export type ModelConfigDocument = z.infer<typeof modelConfigDocument>
 
@@ -81,12 +80,15 @@ export const modelConfig = modelConfigDocument
   .extend({ version: z.int(), updated_at: time })
   .meta({ id: 'ModelConfig' })
 
-export const modelConfigUpdate = modelConfigDocument.partial().extend({
-  if_version: z
-    .int()
-    .optional()
-    .meta({ description: 'Refused with precondition_failed unless the config is at this version' }),
-})
+export const modelConfigUpdate = z
+  .strictObject(configFields)
+  .partial()
+  .extend({
+    if_version: z
+      .int()
+      .optional()
+      .meta({ description: 'Refused with precondition_failed unless the config is at this version' }),
+  })
 
 export const readiness = z
   .object({
