@@ -53,6 +53,14 @@ describe('composed methods', () => {
     ])
   })
 
+  it('nodes.createAndWait makes a terminal node unless told otherwise', async () => {
+    wire.says(created, done(), created, done())
+    await client.nodes.createAndWait({ prompt: 'x' })
+    await client.nodes.createAndWait({ prompt: 'x', lifecycle: 'resident' })
+    const posted = wire.received.filter(({ method }) => method === 'POST')
+    expect(posted.map(({ body }) => body)).toMatchObject([{ lifecycle: 'terminal' }, { lifecycle: 'resident' }])
+  })
+
   describe('nodes.parse', () => {
     const shape = z.object({ count: z.number().int(), at: z.string().transform((text) => text.length) })
 

@@ -33,10 +33,13 @@ export class Nodes extends NodesRoutes {
     }
   }
 
-  /** Creates a node and waits for its outcome. `timeout` is for both together; without it there is no limit. */
+  /**
+   * Creates a node and waits for its outcome. `timeout` is for both together; without it there is no limit. The node is
+   * terminal unless the body says otherwise: whoever waits wants an end.
+   */
   async createAndWait(body: NodeCreate, options: RequestOptions = {}): Promise<Outcome> {
     const until = monotonic() + (options.timeout ?? Number.POSITIVE_INFINITY)
-    const node = await this.create(body, options)
+    const node = await this.create({ lifecycle: 'terminal', ...body }, options)
     const { 'idempotency-key': _, ...headers } = lowerCased(options.headers)
     const timeout = options.timeout === undefined ? {} : { timeout: Math.max(1, until - monotonic()) }
     return this.waitForOutcome(node.id, { ...options, headers, ...timeout })

@@ -3,7 +3,6 @@ import { UsageError } from '../../failure.js'
 import { command, performs } from '../../invocation.js'
 import { finishAndPrint } from '../../node/outcome.view.js'
 import { watchNode } from '../../node/watch.view.js'
-import { brief } from '../../output/table.js'
 import type { Shell } from '../../shell.js'
 import { type NewOptions, nodeBody } from './new.body.js'
 
@@ -47,7 +46,7 @@ is resident and a child terminal. --lifecycle says it yourself.`,
     const created = await client.nodes.create(body)
     if (!options.wait && !options.watch) {
       if (json) out.json(created)
-      else out.line(`${created.id}  ${brief(created.name)}`)
+      else out.line(created.id)
       if (!json) out.note(`watch it: svc node watch ${created.id}`)
       return
     }

@@ -67,7 +67,7 @@ describe('svc, by its owner and inside a node', () => {
       wire.says(json(node, 201))
       const { code, out } = await svc.run(['node', 'new', ...args])
       expect(code).toBe(0)
-      expect(out).toBe(`${id}  count files\n`)
+      expect(out).toBe(`${id}\n`)
       expect(wire.only).toMatchObject({
         method: 'POST',
         path: '/v1/nodes',
