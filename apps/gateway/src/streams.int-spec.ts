@@ -74,6 +74,33 @@ describe('events of a node', () => {
     await sees(watcher, upTo(1201, 8))
   })
 
+  it('end when the node has ended and has had its last word', async () => {
+    const watcher = await watch(`/v1/nodes/${node}/events`)
+    const late = await watch(`/v1/nodes/${node}/stream?after=0`)
+    wire.nodes.get(node)!.node.status = 'done'
+    wire.record(node, 'node.done')
+    wire.record(node, 'turn.ended')
+    await waitFor(() => watcher.ended && late.ended, { what: 'the streams to end', timeout: 8000 })
+    expect(watcher.ids).toEqual(upTo(3))
+    expect(watcher.events.at(-1)).toMatchObject({ event: 'end', data: { reason: 'settled' } })
+    const again = await watch(`/v1/nodes/${node}/events`)
+    await waitFor(() => again.ended, { what: 'the stream of an ended node to end', timeout: 8000 })
+    expect(again.ids).toEqual(upTo(3))
+  })
+
+  it('of a tree go on when its root has ended', async () => {
+    const child = wire.create(node)
+    const watcher = await watch(`/v1/nodes/${node}/stream?after=0&tree=true`)
+    wire.nodes.get(node)!.node.status = 'done'
+    wire.record(node, 'node.done')
+    await waitFor(() => watcher.events.at(-1)?.event === 'node.done')
+    const plain = await watch(`/v1/nodes/${node}/events`)
+    await waitFor(() => plain.ended, { what: 'the stream of the root alone to end', timeout: 8000 })
+    wire.record(child, 'node.bound')
+    await waitFor(() => watcher.events.at(-1)?.event === 'node.bound')
+    expect(watcher.ended).toBe(false)
+  })
+
   it('show no gap when the tail loses messages', async () => {
     const watcher = await watch(`/v1/nodes/${node}/events`)
     await sees(watcher, ['1'])

@@ -60,6 +60,7 @@ export class FeedHub implements OnModuleInit, OnModuleDestroy {
     const feed = new NodeFeed({
       target,
       source: this.source,
+      clock: this.clock,
       onRefused: (reader, error) => {
         this.log.warn({ err: error, node_id: id }, 'a stream of events ends: its rows can’t be read')
         reader.fail(frameOf({ event: 'error', data: problemOf(error, '').body }))

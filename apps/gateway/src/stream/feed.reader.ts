@@ -64,6 +64,10 @@ export class FeedReader implements FeedMember {
     this.#client?.fail(frame)
   }
 
+  settle(): void {
+    if (!this.#backlog) this.#client?.end('settled')
+  }
+
   leave(): void {
     this.options.feed.remove(this)
   }

@@ -1,4 +1,5 @@
 import type { Delta } from '#common/contract/node.schema.js'
+import type { Clock } from '#common/kernel/clock.js'
 import {
   type EventSource,
   type EventTarget,
@@ -18,11 +19,19 @@ export interface FeedMember {
   joinedAt(position: number): void
   /** Ends it: the resource is gone, or the writer refuses to say more. */
   fail(frame: Buffer): void
+  /** Ends it: the node has ended and all that it did was handed out. */
+  settle(): void
 }
+
+const endings: readonly string[] = ['node.done', 'node.dead', 'node.canceled']
+
+/** How long a node that ended must be silent before its streams end: its process may still have a last word (ms). */
+const quietFor = 1000
 
 export interface FeedOptions {
   readonly target: EventTarget
   readonly source: EventSource
+  readonly clock: Clock
   /** Hears of a reader that can't be served any longer. */
   readonly onRefused: (reader: FeedMember, error: unknown) => void
   /** Hears that the text of messages in progress couldn't be had; the next delta asks again. */
@@ -42,6 +51,8 @@ export class NodeFeed {
   readonly #offsets = new TextOffsets()
   readonly #repairing = new Map<string, Delta[]>()
   #position: number | undefined
+  /** Monotonic ms of the last event handed out, or of the beginning. */
+  #lastAt = 0
   #heard = 0
   #reading = false
   #again = false
@@ -75,6 +86,7 @@ export class NodeFeed {
   begin(position: number): void {
     if (this.#position !== undefined) return
     this.#position = position
+    this.#mayEndSoon()
     for (const reader of this.#readers) reader.joinedAt(position)
     if (this.#heard > position) this.check()
   }
@@ -120,10 +132,24 @@ export class NodeFeed {
   async #catchUp(): Promise<void> {
     while (this.#again) {
       this.#again = false
-      const { events } = await this.options.source.pageInTheEnd(this.target, this.#position ?? 0, this.#closed.signal)
-      for (const event of events) this.#hand(event)
-      if (events.length === pageSize) this.#again = true
+      const page = await this.options.source.pageInTheEnd(this.target, this.#position ?? 0, this.#closed.signal)
+      for (const event of page.events) this.#hand(event)
+      if (page.events.length === pageSize) this.#again = true
+      else if (page.settled && page.head === this.#position) this.#settle()
     }
+  }
+
+  /** What is said of a root is not said of its tree, which goes on as long as any of its nodes does. */
+  #settle(): void {
+    const { clock } = this.options
+    if (this.target.tree || clock.monotonic() - this.#lastAt < quietFor) return
+    for (const reader of [...this.#readers]) reader.settle()
+  }
+
+  #mayEndSoon(): void {
+    const { clock } = this.options
+    this.#lastAt = clock.monotonic()
+    clock.after(quietFor + 10, () => this.check())
   }
 
   #hand(event: RecordedEvent): void {
@@ -131,6 +157,8 @@ export class NodeFeed {
     if (entry.seq <= (this.#position ?? 0)) return
     this.#position = entry.seq
     this.#give(entry)
+    if (endings.includes(event.type) && event.subject === this.target.id) this.#mayEndSoon()
+    else this.#lastAt = this.options.clock.monotonic()
   }
 
   #give(entry: FeedEntry): void {

@@ -165,10 +165,11 @@ export class WireLifecycle {
         _ctx,
         { id, tree, after, limit }: { id: string; tree: boolean; after: number; limit: number },
       ) => {
-        this.#kept(id)
+        const { status } = this.#kept(id).node
+        const settled = ['done', 'dead', 'canceled'].includes(status)
         const all = this.log.filter((event) => (tree ? event.root_id : event.subject) === id)
         const seq = (event: Logged): number => (tree ? event.tree_seq : event.seq)
-        return { events: all.filter((event) => seq(event) > after).slice(0, limit), head: all.length, settled: false }
+        return { events: all.filter((event) => seq(event) > after).slice(0, limit), head: all.length, settled }
       },
       'lifecycle.node.inProgress': (_ctx, { id }: { id: string }) => ({ parts: this.#kept(id).parts }),
       'lifecycle.status': () => ({ version: '0.0.0', epoch: 1, nodes: { active: 1 }, hosts: [], limits: {} }),
