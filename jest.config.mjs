@@ -14,6 +14,7 @@ const tier = {
 const servers = {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
+  setupFilesAfterEnv: ['<rootDir>/test/support/patience.cjs'],
 }
 
 export default {
@@ -26,14 +27,14 @@ export default {
       ...servers,
       displayName: 'integration',
       testMatch: ['<rootDir>/{apps,libs}/**/*.int-spec.ts'],
-      testTimeout: 20_000,
+      globals: { patience: 20_000 },
     },
     {
       ...tier,
       ...servers,
       displayName: 'e2e',
       testMatch: ['<rootDir>/test/{e2e,chaos}/**/*.e2e-spec.ts'],
-      testTimeout: 60_000,
+      globals: { patience: 60_000 },
     },
   ],
 }

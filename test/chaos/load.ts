@@ -1,0 +1,117 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { MockAnswer, MockModel } from '#common/testing/mock-model.js'
+import type { Client, NodeCreate } from '#sdk/index.js'
+import type { TestDaemon } from '../support/daemon.js'
+import { EventWatch } from '../support/event-watch.js'
+import type { Random } from './random.js'
+
+/** Longer than any outage that the harness makes. */
+const patience = { timeout: 90_000, maxRetries: 200 }
+
+export interface Expected {
+  tag: string
+  kind: 'exec' | 'loop' | 'resident'
+  id: string
+  watch: EventWatch
+  /** Unique lines that its tools or its program write, each to `effects` at most once. */
+  tokens: string[]
+  effects: string
+  /** Bodies of messages, each sent twice under one key. */
+  messages: string[]
+}
+
+export interface LoadOptions {
+  daemon: TestDaemon
+  mock: MockModel
+  round: number
+  random: Random
+  onNode: (node: Expected) => void
+}
+
+/** Nodes of each kind, made at once by impatient clients; resolves when all were accepted and all messages too. */
+export const startLoad = async ({ daemon, mock, round, random, onNode }: LoadOptions): Promise<void> => {
+  const client = daemon.client(patience)
+  const directory = join(daemon.workDir, `round-${round}`)
+  mkdirSync(directory)
+  const plans = [
+    ...[1, 2, 3].map((n) => execPlan(`r${round}-exec-${n}`, directory, random)),
+    ...[1, 2, 3].map((n) => loopPlan(`r${round}-loop-${n}`, directory, random, mock)),
+    residentPlan(`r${round}-resident-1`, directory, random, mock),
+  ]
+  await Promise.all(
+    plans.map(async ({ body, messages, ...plan }) => {
+      const { id } = await client.nodes.create(body)
+      const watch = new EventWatch({ baseUrl: daemon.baseUrl, token: daemon.token, node: id })
+      onNode({ ...plan, id, watch, messages })
+      for (const message of messages) await sendTwice(client, id, message)
+    }),
+  )
+}
+
+type Plan = Pick<Expected, 'tag' | 'kind' | 'tokens' | 'effects' | 'messages'> & { body: NodeCreate }
+
+/** Says so in the node's own file when another program of the same node holds the lock, or another process tree. */
+const alone = (effects: string): string => `exec 9>>'${effects}.lock'; flock -n 9 || echo OVERLAP >> '${effects}'; `
+
+const execPlan = (tag: string, cwd: string, random: Random): Plan => {
+  const effects = join(cwd, tag)
+  const program = `${alone(effects)}echo ${tag} >> '${effects}'; echo begun; sleep ${random.between(1, 20) / 10}; echo ended`
+  return {
+    tag,
+    kind: 'exec',
+    tokens: [tag],
+    effects,
+    messages: [],
+    body: { name: tag, prompt: tag, cwd, engine: 'exec', lifecycle: 'terminal', exec: { argv: ['sh', '-c', program] } },
+  }
+}
+
+const loopPlan = (tag: string, cwd: string, random: Random, mock: MockModel): Plan => {
+  const effects = join(cwd, tag)
+  const tokens = Array.from({ length: random.between(1, 3) }, (_, step) => `${tag}-step-${step + 1}`)
+  const answers = tokens.map((token): MockAnswer => {
+    const command = `${alone(effects)}echo ${token} >> '${effects}'; sleep 0.${random.between(0, 4)}`
+    return { delay: random.between(0, 250), toolCalls: [{ name: 'bash', id: token, input: { command } }] }
+  })
+  const end = { name: 'report', id: `${tag}-end`, input: { kind: 'final', body: `${tag} is done` } }
+  mock.conversation({ prompt: `<${tag}>` }, [...answers, { delay: random.between(0, 250), toolCalls: [end] }])
+  return {
+    tag,
+    kind: 'loop',
+    tokens,
+    effects,
+    messages: [],
+    body: { name: tag, prompt: `Do <${tag}>`, cwd, lifecycle: 'terminal' },
+  }
+}
+
+const residentPlan = (tag: string, cwd: string, random: Random, mock: MockModel): Plan => {
+  const answers = Array.from(
+    { length: 8 },
+    (_, at): MockAnswer => ({
+      delay: random.between(0, 250),
+      text: `${tag} heard ${at + 1}`,
+    }),
+  )
+  mock.conversation({ prompt: `<${tag}>` }, answers)
+  const messages = [1, 2, 3].map((n) => `message ${n} for <${tag}>`)
+  return {
+    tag,
+    kind: 'resident',
+    tokens: [],
+    effects: join(cwd, tag),
+    messages,
+    body: { name: tag, prompt: `Listen <${tag}>`, cwd, lifecycle: 'resident' },
+  }
+}
+
+/** As a client does that didn't hear the first answer. */
+const sendTwice = async (client: Client, id: string, body: string): Promise<void> => {
+  const headers = { 'idempotency-key': `${id} ${body}` }
+  const [first, second] = await Promise.all([
+    client.nodes.message(id, { body }, { headers }),
+    client.nodes.message(id, { body }, { headers }),
+  ])
+  if (first.message_id !== second.message_id) throw new Error(`${id}: one key, two messages`)
+}

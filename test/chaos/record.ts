@@ -1,0 +1,53 @@
+import type { AdminConnection } from '#common/testing/admin-connection.js'
+
+/** What the database says of one node. */
+export interface NodeRecord {
+  id: string
+  status: string
+  fault: { message: string } | null
+  named: number
+  event_seq: number
+  seqs: number[]
+  bound: { generation: number; pid: number }[]
+  journal: {
+    ord: number
+    generation: number
+    turn: number
+    step: number | null
+    type: string
+    payload: JournalPayload
+  }[]
+  tool_calls: { turn: number; call_id: string; status: string }[]
+  model_calls: { turn: number; step: number; attempt: number; status: string }[]
+  mail: { body: string; acknowledged: boolean }[]
+  reports: { engagement: number; kind: string }[]
+}
+
+interface JournalPayload {
+  role?: string
+  call_id?: string
+  status?: string
+  mail?: string[]
+}
+
+const all = (columns: string, from: string, order: string): string =>
+  `(SELECT coalesce(json_agg(x ORDER BY ${order}), '[]') FROM (SELECT ${columns} FROM ${from}) x)`
+
+const statement = `
+  SELECT n.id, n.status, n.fault, (SELECT count(*)::int FROM canvas.nodes o WHERE o.name = n.name) AS named,
+    (SELECT event_seq::int FROM canvas.counters WHERE node_id = n.id) AS event_seq,
+    ${all('seq::int AS s', 'canvas.events WHERE node_id = n.id', 'x.s')} AS seqs,
+    ${all("seq::int AS s, (data->>'generation')::int AS generation, (data->>'pid')::int AS pid", "canvas.events WHERE node_id = n.id AND type = 'node.bound'", 'x.s')} AS bound,
+    ${all('ord::int, generation, turn, step, type, payload', 'canvas.journal WHERE node_id = n.id', 'x.ord')} AS journal,
+    ${all('turn, call_id, status', 'canvas.tool_calls WHERE node_id = n.id', 'x.turn, x.call_id')} AS tool_calls,
+    ${all('turn, step, attempt, status', 'models.calls WHERE node_id = n.id', 'x.turn, x.step, x.attempt')} AS model_calls,
+    ${all('seq::int AS s, body, acknowledged_at IS NOT NULL AS acknowledged', 'canvas.mail WHERE node_id = n.id', 'x.s')} AS mail,
+    ${all('engagement, kind', 'canvas.reports WHERE node_id = n.id', 'x.engagement')} AS reports
+  FROM canvas.nodes n WHERE n.id = ANY($1)`
+
+type Row = Omit<NodeRecord, 'seqs'> & { seqs: { s: number }[] }
+
+export const readRecords = async (database: AdminConnection, ids: string[]): Promise<Map<string, NodeRecord>> => {
+  const rows = await database.rows<Row>(statement, [ids])
+  return new Map(rows.map((row) => [row.id, { ...row, seqs: row.seqs.map(({ s }) => s) }]))
+}

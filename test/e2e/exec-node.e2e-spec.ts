@@ -1,0 +1,89 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { identify } from '#common/kernel/servers/process-identity.js'
+import { take, waitFor } from '#common/testing/wait-for.js'
+import { svc } from '../support/command.js'
+import { TestDaemon } from '../support/daemon.js'
+
+let daemon: TestDaemon
+
+beforeAll(async () => {
+  daemon = await TestDaemon.start()
+  for (const name of ['a.ts', 'b.ts', 'notes.md']) writeFileSync(join(daemon.workDir, name), `${name}\n`)
+})
+afterAll(() => daemon.stop())
+
+const program = (script: string, more: object = {}) => ({
+  prompt: 'go',
+  cwd: daemon.workDir,
+  engine: 'exec',
+  lifecycle: 'terminal' as const,
+  exec: { argv: ['sh', '-c', script] },
+  ...more,
+})
+
+describe('svc node new --engine exec, without any credential', () => {
+  it('runs a program over real files and prints what it printed', async () => {
+    const end = await svc(daemon, ['node', 'new', '--engine', 'exec', '--wait', '--', 'ls'])
+
+    expect(end.stderr).toMatch(/node_\w+ is done/)
+    expect(end).toMatchObject({ code: 0, stdout: 'a.ts\nb.ts\nnotes.md\n' })
+  })
+
+  it('fails with what the program said when it fails', async () => {
+    const end = await svc(daemon, ['node', 'new', '--wait', '--', 'sh', '-c', 'echo no such luck >&2; exit 3'])
+
+    expect(end.code).toBe(1)
+    expect(end.stderr).toContain('ended with exit code 3')
+    expect(end.stderr).toContain('no such luck')
+  })
+})
+
+describe('a node of the engine exec', () => {
+  it('streams the output while its program runs', async () => {
+    const { client, node } = await begin('echo begun; until [ -e go-on ]; do sleep 0.02; done; echo ended')
+    const stream = client.nodes.stream(node.id)
+
+    await take(stream, (item) => item.type === 'delta' && item.data.text === 'begun\n', { timeout: 15_000 })
+    expect((await client.nodes.retrieve(node.id)).status).toBe('active')
+    writeFileSync(join(daemon.workDir, 'go-on'), '')
+
+    expect((await client.nodes.waitForOutcome(node.id)).final_report?.body).toBe('begun\nended')
+  })
+
+  it('reports by itself with svc push, and its last report is the final one', async () => {
+    const { client, node } = await begin('svc push "half way" >/dev/null && svc push --final "all done" >/dev/null')
+
+    const outcome = await client.nodes.waitForOutcome(node.id)
+
+    expect(outcome).toMatchObject({ status: 'done', final_report: { kind: 'final', body: 'all done' } })
+    const reports = await client.nodes.reports.list(node.id)
+    expect(reports.data.map(({ kind, body }) => [kind, body])).toEqual([
+      ['update', 'half way'],
+      ['final', 'all done'],
+    ])
+  })
+
+  it('ends with its program and all that it started when it is canceled', async () => {
+    const { client, node } = await begin('sleep 600 & echo $! > sleeper; wait')
+    await take(client.nodes.events(node.id), ({ type }) => type === 'tool.started', { timeout: 15_000 })
+
+    await client.nodes.cancel(node.id)
+
+    expect(await client.nodes.waitForOutcome(node.id)).toMatchObject({ status: 'canceled', settled: true })
+    await expectGone(join(daemon.workDir, 'sleeper'))
+  })
+})
+
+const begin = async (script: string) => {
+  const client = daemon.client()
+  return { client, node: await client.nodes.create(program(script)) }
+}
+
+const expectGone = async (file: string): Promise<void> => {
+  await waitFor(() => !identify(Number(readFileSync(file, 'utf8'))), {
+    timeout: 10_000,
+    what: 'the end of what the program left running',
+  })
+}
