@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { service as definition } from '../../apps/lifecycle/src/lifecycle.module.js'
 import {
   type Assignment,
+  type BrokerSignal,
   contract,
   type InputOf,
   type JournalEntry,
@@ -55,10 +56,15 @@ export class PlayedHost {
   /** What it says that it hosts; by node. */
   readonly brokers = new Map<string, HostedBroker>()
   incarnation = 'first'
+  /** Whether it says nothing by itself. */
+  silent = false
   /** Answers launches when given; the entry is hosted after it. */
   onLaunch: (launch: Launch) => Promise<void> | void = () => undefined
   #peer: TestPeer | undefined
   #pid = 1000
+  #callOff: () => void = () => undefined
+  /** Why a hello of its own was not heard. */
+  lastRefusal: unknown
 
   constructor(
     readonly hostId: string,
@@ -86,6 +92,7 @@ export class PlayedHost {
       },
     })
     await this.hello()
+    this.#beat()
   }
 
   async hello(more: Partial<InputOf<(typeof contract)['lifecycle.host.hello']>> = {}): Promise<void> {
@@ -122,7 +129,16 @@ export class PlayedHost {
   }
 
   async close(): Promise<void> {
+    this.#callOff()
     await this.#peer?.close()
+  }
+
+  /** As a host does; the writer may be away. */
+  #beat(): void {
+    this.#callOff = systemClock.after(500, () => {
+      if (!this.silent) this.hello().catch((error: unknown) => (this.lastRefusal = error))
+      this.#beat()
+    })
   }
 
   async #launch(launch: Launch) {
@@ -182,6 +198,11 @@ export class PlayedBroker {
     end: Partial<Extract<JournalEntry, { type: 'turn_ended' }>> = {},
   ): Promise<OutputOf<Operations['nodes.broker.journal']>> {
     return this.append(started(number, mail), { type: 'turn_ended', turn: number, status: 'completed', ...end })
+  }
+
+  signals(signal?: AbortSignal): AsyncIterable<BrokerSignal> {
+    const ctx = { ...this.ctx, ...(signal && { signal }) }
+    return this.lifecycle.gateway.bus.stream(contract['nodes.broker.signals'], ctx, { id: this.nodeId })
   }
 
   push(kind: 'update' | 'urgent' | 'final', body: string): Promise<OutputOf<Operations['nodes.reports.push']>> {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common'
 import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
+import { BusConnection } from '#common/kernel/bus/connection.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { EventLog, type LoggedEvent } from '#common/kernel/database/events.js'
@@ -9,8 +10,8 @@ import { NodeRepository } from '../node/node.repository.js'
 
 const read = contract['lifecycle.node.readEvents']
 
-/** Bytes of events in one answer: half of what the bus carries, and about what one event has besides its data. */
-const pageBytes = 4 * 1024 * 1024
+/** Part of a message of the bus that the events of one answer may fill, and about the bytes of one besides its data. */
+const pageShare = 0.5
 const envelopeBytes = 500
 
 /** The log of record, for the gateway's readers. */
@@ -21,6 +22,7 @@ export class EventService {
     private readonly log: EventLog,
     private readonly nodes: NodeRepository,
     private readonly access: NodeAccess,
+    private readonly connection: BusConnection,
   ) {}
 
   /**
@@ -37,15 +39,15 @@ export class EventService {
     const { events, head } = tree
       ? await this.log.pageTree(this.database, id, after, limit)
       : await this.log.page(this.database, id, after, limit)
-    return { events: fitting(events), head, settled }
+    return { events: fitting(events, this.connection.maxPayload * pageShare), head, settled }
   }
 }
 
 const isEnded = ({ status }: NodeRecord): boolean => status === 'done' || status === 'dead' || status === 'canceled'
 
 /** As many as one message of the bus carries, and at least one. */
-const fitting = (events: readonly LoggedEvent[]): LoggedEvent[] => {
-  let room = pageBytes
+const fitting = (events: readonly LoggedEvent[], bytes: number): LoggedEvent[] => {
+  let room = bytes
   return events.filter((event, at) => {
     if (room < 0) return false
     room -= Buffer.byteLength(JSON.stringify(event.data)) + envelopeBytes

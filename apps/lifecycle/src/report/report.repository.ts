@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common'
 import type { Report } from '#common/contract/node.schema.js'
-import { json } from '#common/kernel/database/column-types.js'
 import type { Reader, Tx } from '#common/kernel/database/tx.js'
 import { newId } from '#common/kernel/ids.js'
 
@@ -72,7 +71,7 @@ export class ReportRepository {
     const inserted = await tx.count(
       `INSERT INTO canvas.results (node_id, engagement, value, created_at) VALUES ($1, $2, $3, $4)
        ON CONFLICT (node_id, engagement) DO NOTHING`,
-      [result.nodeId, result.engagement, json(result.value), result.at],
+      [result.nodeId, result.engagement, JSON.stringify(result.value), result.at],
     )
     return inserted === 1
   }

@@ -119,7 +119,11 @@ export class ReportService {
 
   /** How the value misses the node's schema, which never changes: asked before the node is locked. */
   private async mismatchOf(ctx: Context, { id, value }: InputOf<typeof submit>): Promise<SvcError | undefined> {
-    if (Buffer.byteLength(JSON.stringify(value) ?? '') > nodeLimits.resultBytes) {
+    const text = JSON.stringify(value)
+    if (text === undefined) {
+      throw new SvcError('validation_failed', undefined, { errors: [{ pointer: '/value', message: 'is required' }] })
+    }
+    if (Buffer.byteLength(text) > nodeLimits.resultBytes) {
       throw new SvcError('payload_too_large', undefined, { limit: nodeLimits.resultBytes })
     }
     const node = await this.nodes.get(this.database, id)

@@ -36,7 +36,7 @@ const fullPauseMs = 200
 export class Launcher implements OnModuleInit {
   private readonly waiting = new Set<string>()
   private readonly launched = new Map<string, Launched>()
-  private underWay = 0
+  private readonly carrying = new Set<string>()
   private open = false
   private full = false
 
@@ -105,15 +105,16 @@ export class Launcher implements OnModuleInit {
   }
 
   private next(): void {
-    while (this.open && !this.full && this.underWay < this.settings.SVC_LAUNCH_CONCURRENCY) {
-      const [nodeId] = this.waiting
+    while (this.open && !this.full && this.carrying.size < this.settings.SVC_LAUNCH_CONCURRENCY) {
+      // one at a time for a node, so that what is asked twice is done once
+      const nodeId = this.waiting.values().find((id) => !this.carrying.has(id))
       if (nodeId === undefined) return
       this.waiting.delete(nodeId)
-      this.underWay += 1
+      this.carrying.add(nodeId)
       this.carry(nodeId)
         .catch((err: unknown) => this.postpone(nodeId, err))
         .finally(() => {
-          this.underWay -= 1
+          this.carrying.delete(nodeId)
           this.next()
         })
     }
@@ -141,9 +142,9 @@ export class Launcher implements OnModuleInit {
     const node = await this.nodes.find(this.database, nodeId)
     if (node?.status !== 'active' || node.broker_state !== 'launching') return
     if (node.next_launch_at && node.next_launch_at.getTime() > this.clock.now()) return
+    if (this.launchOf(nodeId, node.generation)) return
     const target = host.host_id
     await this.bus.call(contract['host.broker.launch'], systemContext('lifecycle'), this.order(node), { target })
-    if (this.launchOf(nodeId, node.generation)) return
     // a host that was restarted meanwhile has said so before it answered
     const incarnation = this.hosts.find(target)?.incarnation ?? host.incarnation
     const at = this.clock.monotonic()
