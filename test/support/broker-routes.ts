@@ -103,6 +103,8 @@ export class PlayedNode {
         return
       case 'POST broker/model-calls':
         return this.#think(body as unknown as TurnCall, response)
+      case 'POST broker/model-calls/cancel':
+        return json(response, { canceled: true })
       case 'GET broker/signals':
         response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n')
         this.#listeners.add(response)

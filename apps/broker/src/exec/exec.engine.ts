@@ -1,11 +1,12 @@
 import { statSync } from 'node:fs'
-import type { ExecSpec, MailEntry, NodesReportsListResponse, Outcome } from '#sdk/generated/types.js'
+import type { ExecSpec, MailEntry, Outcome } from '#sdk/generated/types.js'
 import { monotonic } from '../clock.js'
 import type { Entry, Next } from '../daemon/journal.client.js'
 import { faultOf } from '../node/fault.js'
 import { mailPart } from '../node/mail.text.js'
 import type { NodeEngine } from '../node/node.engine.js'
 import { Interrupted, type NodeSession } from '../node/node.session.js'
+import { hasReport } from '../node/own.reports.js'
 import type { OpenTurn } from '../node/turn.state.js'
 import { toolEnvironment } from '../process/tool-environment.js'
 import type { ToolEnd, ToolProcess } from '../process/tool-process.js'
@@ -157,16 +158,9 @@ export class ExecEngine implements NodeEngine {
   }
 
   /** Whether the program pushed a report itself: its last one then counts as the final one. */
-  async #reported(): Promise<boolean> {
+  #reported(): Promise<boolean> {
     const { assignment, daemon } = this.session
-    for (let after = ''; ; ) {
-      const page = await daemon.get<NodesReportsListResponse>(
-        `reports?limit=200${after && `&after=${encodeURIComponent(after)}`}`,
-      )
-      if (page.data.some(({ engagement }) => engagement >= assignment.engagement)) return true
-      if (!page.next_cursor) return false
-      after = page.next_cursor
-    }
+    return hasReport(daemon, ({ engagement }) => engagement >= assignment.engagement)
   }
 
   #refusal(error: NodeJS.ErrnoException): string {

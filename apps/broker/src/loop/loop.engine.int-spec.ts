@@ -41,9 +41,8 @@ describe('the loop', () => {
     expect(bash).toContain(stage.cwd)
     expect(bash).toContain('[exit code 3]')
     expect(bash).toContain(`SVC_NODE_ID=${node.id}`)
-    expect(node.entries('turn_ended')).toEqual([
-      { type: 'turn_ended', turn: 1, status: 'completed', final: 'it says alpha' },
-    ])
+    expect(node.entries('turn_ended')).toEqual([{ type: 'turn_ended', turn: 1, status: 'completed' }])
+    expect(node.reports).toMatchObject([{ kind: 'final', body: 'it says alpha' }])
     expect(node.calls).toHaveLength(2)
     await waitFor(() => stage.broker.said.length > 0)
     expect(stage.broker.said).toEqual([{ type: 'released', node_id: node.id, generation: 1, spawned: true }])
@@ -153,6 +152,31 @@ describe('the loop', () => {
     await waitFor(() => isAlone(stage.broker))
   })
 
+  it('cancels a model call that is interrupted, at once', async () => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd, lifecycle: 'resident' }, () => new Promise<never>(() => undefined)),
+    )
+    await waitFor(() => node.listening && node.calls.length === 1)
+    node.signal({ type: 'interrupt', request: 1 })
+    expect(await ended(node)).toEqual({ type: 'turn_ended', turn: 1, status: 'interrupted' })
+    await waitFor(() => node.requests.includes('POST broker/model-calls/cancel'))
+  })
+
+  it('lets critical mail abort the turn and begin the next', async () => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd }, ({ turn }) =>
+        turn === 1 ? new Promise<never>(() => undefined) : [text('stopped')],
+      ),
+    )
+    await waitFor(() => node.listening && node.calls.length === 1)
+    node.post('stop at once', { tier: 'critical' })
+    await waitFor(() => node.entries('turn_ended').length === 2)
+    expect(node.entries('turn_ended')).toMatchObject([{ status: 'interrupted' }, { status: 'completed' }])
+    expect(JSON.stringify(node.calls[1]?.messages)).toContain('stop at once')
+  })
+
   it('takes urgent mail in between two steps', async () => {
     const node = work(
       stage,
@@ -207,6 +231,25 @@ describe('a process that was lost', () => {
     expect(await ended(node)).toMatchObject({ final: 'paid for' })
     expect(asked).toBe(1)
   })
+
+  it.each([false, true])(
+    'finishes a final report that may stand already (%s), and publishes it once',
+    async (stands) => {
+      const node = stage.routes.node({ cwd: stage.cwd })
+      const input = { kind: 'final', body: 'all done' }
+      node.journal.push(
+        { type: 'turn_started', turn: 1, mail: [], content: [text('go')] },
+        { type: 'message', turn: 1, step: 1, role: 'assistant', content: [toolCall('1', 'report', input)] },
+        { type: 'tool_started', turn: 1, step: 1, call_id: '1', name: 'report', input },
+      )
+      if (stands) node.reports.push({ ...input, engagement: 1 })
+      stage.broker.serve(node, stage.routes.url)
+      await ended(node)
+      expect(node.entries('tool_ended')).toMatchObject([{ status: 'completed' }])
+      expect(node.reports).toEqual([expect.objectContaining(input)])
+      expect(node.calls).toEqual([])
+    },
+  )
 
   it('repeats a report under its own key, since that has no second effect', async () => {
     const node = stage.routes.node({ cwd: stage.cwd }, () => [text('done')])

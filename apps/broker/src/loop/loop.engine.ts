@@ -62,7 +62,9 @@ export class LoopEngine implements NodeEngine {
     const { turn } = dangling[0]!
     const { session } = this
     const settle = async (call: Started): Promise<FinishedCall> =>
-      this.#tools.isRepeatable(call.name) ? this.#tools.run(call, session.turnSignal) : { entry: unknownEnd(call) }
+      this.#tools.isRepeatable(call.name)
+        ? this.#tools.run(call, session.turnSignal, { repeated: true })
+        : { entry: unknownEnd(call) }
     const settled = await Promise.all(dangling.map(settle))
     const done = settled.find(({ ends }) => ends)
     const entries = settled.map(({ entry }) => entry)
@@ -70,7 +72,7 @@ export class LoopEngine implements NodeEngine {
       await session.append(...entries)
       return undefined
     }
-    return session.append(...entries, { type: 'turn_ended', turn, status: 'completed', ...finalOf(done) })
+    return session.append(...entries, { type: 'turn_ended', turn, status: 'completed' })
   }
 
   async #steps(
@@ -107,7 +109,7 @@ export class LoopEngine implements NodeEngine {
           input: input ?? null,
         }),
       )
-      await session.append(message, ...started)
+      if ((await session.append(message, ...started)) === 'stop') return this.#overtaken(turn, started)
       const next = await this.#runTools(turn, step, started, new Map(calls.map((call) => [call.call_id, call.invalid])))
       if (next) return next
     }
@@ -125,11 +127,13 @@ export class LoopEngine implements NodeEngine {
   ): Promise<Next | undefined> {
     const { session } = this
     const signal = session.turnSignal
-    const results = await Promise.all(started.map((call) => this.#tools.run(call, signal, invalid.get(call.call_id))))
+    const results = await Promise.all(
+      started.map((call) => this.#tools.run(call, signal, { invalid: invalid.get(call.call_id) })),
+    )
     if (session.ended.aborted) throw session.ended.reason
     const ended = results.map(({ entry }) => entry)
     const done = results.find(({ ends }) => ends)
-    if (done) return session.append(...ended, { type: 'turn_ended', turn, status: 'completed', ...finalOf(done) })
+    if (done) return session.append(...ended, { type: 'turn_ended', turn, status: 'completed' })
     if (signal.aborted) return session.append(...ended, { type: 'turn_ended', turn, status: 'interrupted' })
     const mail = await this.#steering()
     const word: Entry[] = mail.length
@@ -139,6 +143,22 @@ export class LoopEngine implements NodeEngine {
     await session.mailbox.acknowledge(mail)
     // The node was ended by what a tool did: its final report pushed from a shell, for one.
     return next === 'stop' ? session.append({ type: 'turn_ended', turn, status: 'completed' }) : undefined
+  }
+
+  /** The node ended while the model thought: what it wanted to do is not done. */
+  #overtaken(turn: number, started: readonly Started[]): Promise<Next> {
+    const ended = started.map(
+      ({ step, call_id, name }): ToolEnded => ({
+        type: 'tool_ended',
+        turn,
+        step,
+        call_id,
+        name,
+        status: 'canceled',
+        output: 'The work had ended before this call began; it was not carried out.',
+      }),
+    )
+    return this.session.append(...ended, { type: 'turn_ended', turn, status: 'completed' })
   }
 
   async #steering(): Promise<MailEntry[]> {

@@ -2,7 +2,7 @@ import { ConnectionError, SvcError } from '#sdk/errors.js'
 import type { LlmAnswer, LlmItem, TurnCall } from '#sdk/generated/types.js'
 import { backoff, pause } from '../clock.js'
 import { Ended, endsBroker } from '../daemon/endings.js'
-import type { NodeSession } from '../node/node.session.js'
+import { Interrupted, type NodeSession } from '../node/node.session.js'
 import { TurnFailed, type Verdict, verdictOf } from './model.fault.js'
 
 export interface StepAnswer {
@@ -25,6 +25,7 @@ export const askModel = async (session: NodeSession, call: TurnCall, signal: Abo
     try {
       return await readAnswer(session, call, signal)
     } catch (error) {
+      if (signal.reason instanceof Interrupted) cancelAtProvider(session, call)
       signal.throwIfAborted()
       if (!(error instanceof SvcError)) throw error
       if (endsBroker(error)) throw new Ended(error.code)
@@ -40,6 +41,12 @@ export const askModel = async (session: NodeSession, call: TurnCall, signal: Abo
       signal.throwIfAborted()
     }
   }
+}
+
+/** A connection that breaks leaves the call running for whoever asks next; an answer that nobody wants is to end. */
+const cancelAtProvider = ({ daemon }: NodeSession, { turn, step }: TurnCall): void => {
+  // Unheard, the call runs to its end and is kept: nothing is wrong then but its price.
+  daemon.postOnce('broker/model-calls/cancel', { turn, step }).catch(() => undefined)
 }
 
 const readAnswer = async (session: NodeSession, call: TurnCall, signal: AbortSignal): Promise<StepAnswer> => {

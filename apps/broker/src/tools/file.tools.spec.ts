@@ -16,7 +16,7 @@ let files: ConfinedFiles
 
 const run = (tool: Tool, input: Record<string, unknown>): Promise<string> =>
   tool
-    .run(input, { callId: 'c1', signal: new AbortController().signal, tell: () => undefined })
+    .run(input, { turn: 1, callId: 'c1', repeated: false, signal: new AbortController().signal, tell: () => undefined })
     .then(({ output }) => output)
 const put = (name: string, text: string): string => {
   const path = join(cwd, name)

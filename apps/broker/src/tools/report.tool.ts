@@ -1,8 +1,9 @@
 import type { Outcome, Report } from '#sdk/generated/types.js'
 import { hasCode } from '../daemon/endings.js'
 import type { NodeSession } from '../node/node.session.js'
+import { hasReport } from '../node/own.reports.js'
 import { textOf } from './tool.input.js'
-import { schemaOf, type Tool, ToolError } from './tool.js'
+import { schemaOf, type Tool, ToolError, type ToolRun } from './tool.js'
 
 const kinds = ['update', 'urgent', 'final'] as const
 const reportBytes = 256 * 1024
@@ -13,9 +14,17 @@ const kindOf = (input: Record<string, unknown>): (typeof kinds)[number] => {
   return kind
 }
 
-/** Repeated calls carry the same key, so that a report is published once. */
-const keyOf = ({ serve, assignment }: NodeSession, callId: string): string =>
-  `${serve.node_id}.${assignment.engagement}.${callId}`
+/** Repeated calls carry the same key, so that they take effect once. */
+const keyOf = ({ serve }: NodeSession, { turn, callId }: ToolRun): string => `${serve.node_id}.${turn}.${callId}`
+
+/** @throws what the daemon answers, but for a final report that stands already */
+const publish = async (session: NodeSession, report: Pick<Report, 'kind' | 'body'>, call: ToolRun): Promise<void> => {
+  try {
+    await session.daemon.post<Report>('reports', report, { idempotencyKey: keyOf(session, call) })
+  } catch (error) {
+    if (!hasCode(error, 'already_finalized')) throw error
+  }
+}
 
 export const reportTool = (session: NodeSession): Tool => ({
   name: 'report',
@@ -27,21 +36,23 @@ export const reportTool = (session: NodeSession): Tool => ({
   ),
   acts: false,
   repeatable: true,
-  async run(input, { callId }) {
+  async run(input, call) {
     const kind = kindOf(input)
     const body = textOf(input, 'body')
     if (!body.trim()) throw new ToolError('"body" is empty.')
-    if (Buffer.byteLength(body) > reportBytes)
+    const bytes = Buffer.byteLength(body)
+    if (bytes > reportBytes) {
       throw new ToolError(
-        `The report has ${Buffer.byteLength(body)} bytes, more than ${reportBytes}: shorten it, and name a file for the details.`,
+        `The report has ${bytes} bytes, more than ${reportBytes}: shorten it, and name a file for the details.`,
       )
-    const { lifecycle, result_schema } = session.assignment
-    if (kind === 'final' && result_schema)
+    }
+    if (kind === 'final' && session.assignment.result_schema) {
       throw new ToolError('This work ends with a typed result: hand it in with submit_result instead.')
-    // The report of a terminal node travels with the end of its turn, so that neither can be had without the other.
-    if (kind === 'final' && lifecycle === 'terminal')
-      return { output: 'Reported. Your work is done.', ends: true, final: body }
-    await session.daemon.post<Report>('reports', { kind, body }, { idempotencyKey: keyOf(session, callId) })
+    }
+    // Work that was given since then must not be ended by the report of the work before.
+    const stands =
+      call.repeated && (await hasReport(session.daemon, (other) => other.kind === kind && other.body === body))
+    if (!stands) await publish(session, { kind, body }, call)
     return kind === 'final' ? { output: 'Reported. Your work is done.', ends: true } : { output: 'Reported.' }
   },
 })
@@ -53,10 +64,10 @@ export const submitResultTool = (session: NodeSession, schema: Record<string, un
   inputSchema: schemaOf({ value: schema }, ['value']),
   acts: false,
   repeatable: true,
-  async run(input, { callId }) {
+  async run(input, call) {
     if (!('value' in input)) throw new ToolError('"value" is missing: put the whole result into it.')
     try {
-      await session.daemon.post<Outcome>('result', { value: input.value }, { idempotencyKey: keyOf(session, callId) })
+      await session.daemon.post<Outcome>('result', { value: input.value }, { idempotencyKey: keyOf(session, call) })
     } catch (error) {
       if (hasCode(error, 'result_schema_mismatch')) {
         const faults = error.errors.map(({ pointer, message }) => `${pointer || '/'}: ${message}`).join('\n')

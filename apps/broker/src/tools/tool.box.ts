@@ -20,10 +20,15 @@ type ToolEnded = Extract<JournalEntry, { type: 'tool_ended' }>
 export interface FinishedCall {
   readonly entry: ToolEnded
   readonly ends?: boolean
-  readonly final?: string | undefined
 }
 
 const mayActWith = (scopes: readonly string[]): boolean => scopes.includes('*') || scopes.includes('svc:act')
+
+export interface CallFacts {
+  /** Why its input could not be read. */
+  readonly invalid?: string | undefined
+  readonly repeated?: boolean
+}
 
 /** The tools that a node's scopes and its work give it. */
 export const toolBoxOf = (session: NodeSession): ToolBox => {
@@ -67,13 +72,12 @@ export class ToolBox {
   /**
    * Carries a call out; whatever goes wrong with it is told to the model in its entry.
    *
-   * @param invalid why its input could not be read
    * @throws Ended when the daemon ends this broker meanwhile.
    */
-  async run(call: Started, signal: AbortSignal, invalid?: string): Promise<FinishedCall> {
+  async run(call: Started, signal: AbortSignal, { invalid, repeated = false }: CallFacts = {}): Promise<FinishedCall> {
     const { turn, step, call_id, name } = call
     const began = monotonic()
-    const { status = 'completed', output, exitCode, ends, final } = await this.#attempt(call, signal, invalid)
+    const { status = 'completed', output, exitCode, ends } = await this.#attempt(call, signal, repeated, invalid)
     const entry: ToolEnded = {
       type: 'tool_ended',
       turn,
@@ -85,10 +89,11 @@ export class ToolBox {
       duration_ms: Math.round(monotonic() - began),
       ...(exitCode !== undefined && { exit_code: exitCode }),
     }
-    return { entry, ...(ends && { ends }), ...(final !== undefined && { final }) }
+    return { entry, ...(ends && { ends }) }
   }
 
-  async #attempt({ call_id, name, input }: Started, signal: AbortSignal, invalid?: string): Promise<ToolResult> {
+  async #attempt(call: Started, signal: AbortSignal, repeated: boolean, invalid?: string): Promise<ToolResult> {
+    const { turn, call_id, name, input } = call
     const tool = this.#tools.get(name)
     if (!tool) return failed(`There is no tool "${name}". There are: ${[...this.#tools.keys()].join(', ')}.`)
     if (invalid !== undefined)
@@ -99,7 +104,9 @@ export class ToolBox {
     try {
       refuseUnknown(input as Record<string, unknown>, Object.keys(tool.inputSchema.properties as object))
       return await tool.run(input as Record<string, unknown>, {
+        turn,
         callId: call_id,
+        repeated,
         signal,
         tell: (text) => this.tell(call_id, text),
       })

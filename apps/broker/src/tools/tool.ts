@@ -2,7 +2,10 @@
 export class ToolError extends Error {}
 
 export interface ToolRun {
+  readonly turn: number
   readonly callId: string
+  /** Whether the process that ran this call before was lost meanwhile; only for tools that are repeatable. */
+  readonly repeated: boolean
   /** Fires when the call is to be given up. */
   readonly signal: AbortSignal
   /** Shows output while the call runs. */
@@ -16,8 +19,6 @@ export interface ToolResult {
   readonly exitCode?: number | null
   /** The node's work ends with this call. */
   readonly ends?: boolean
-  /** The final report that it ends with. */
-  readonly final?: string
 }
 
 export interface Tool {
