@@ -1,4 +1,4 @@
-import { type EventPage, type EventSource, type EventTarget, type PartInProgress, pageSize } from './event.source.js'
+import { type EventPage, type EventSource, type EventTarget, type PartInProgress } from './event.source.js'
 import { deltaEntry, eventEntry, type FeedEntry } from './feed.entry.js'
 import type { FeedMember, NodeFeed } from './node.feed.js'
 import type { SseClient } from './sse.client.js'
@@ -96,7 +96,7 @@ export class FeedReader implements FeedMember {
         if (this.#isShown(entry)) await client.send(entry.frame)
       }
       if (!client.isOpen) return
-      if (page.events.length < pageSize) {
+      if (this.#cursor >= page.head) {
         feed.begin(this.#cursor)
         if (this.#cursor >= (this.#joined ?? 0)) break
       }

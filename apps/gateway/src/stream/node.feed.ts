@@ -1,12 +1,6 @@
 import type { Delta } from '#common/contract/node.schema.js'
 import type { Clock } from '#common/kernel/clock.js'
-import {
-  type EventSource,
-  type EventTarget,
-  type PartInProgress,
-  pageSize,
-  type RecordedEvent,
-} from './event.source.js'
+import { type EventSource, type EventTarget, type PartInProgress, type RecordedEvent } from './event.source.js'
 import { deltaEntry, eventEntry, type FeedEntry, textEntry } from './feed.entry.js'
 import { TextOffsets } from './text.offsets.js'
 
@@ -134,7 +128,8 @@ export class NodeFeed {
       this.#again = false
       const page = await this.options.source.pageInTheEnd(this.target, this.#position ?? 0, this.#closed.signal)
       for (const event of page.events) this.#hand(event)
-      if (page.events.length === pageSize) this.#again = true
+      // a page may be short of its limit where events are large
+      if (page.head > (this.#position ?? 0)) this.#again = true
       else if (page.settled && page.head === this.#position) this.#settle()
     }
   }
