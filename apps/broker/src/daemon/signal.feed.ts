@@ -8,7 +8,8 @@ const openAfter = 150
 
 export interface SignalListener {
   onMail(signal: { urgent: boolean; critical: boolean }): void
-  onInterrupt(): void
+  /** @param turn the one that is to end */
+  onInterrupt(turn: number): void
   onStop(reason: string): void
 }
 
@@ -68,7 +69,7 @@ export class SignalFeed {
       case 'interrupt':
         if (told.request <= this.#lastInterrupt) break
         this.#lastInterrupt = told.request
-        this.listener.onInterrupt()
+        this.listener.onInterrupt(told.request)
         break
     }
   }

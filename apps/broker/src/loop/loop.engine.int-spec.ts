@@ -152,6 +152,22 @@ describe('the loop', () => {
     await waitFor(() => isAlone(stage.broker))
   })
 
+  it('lets an interrupt that was meant for an earlier turn pass', async () => {
+    const node = stage.routes.node({ cwd: stage.cwd }, ({ step }) =>
+      step === 1 ? [toolCall('1', 'bash', { command: 'while [ ! -e go ]; do sleep 0.02; done' })] : [text('done')],
+    )
+    node.journal.push(
+      { type: 'turn_started', turn: 1, mail: [], content: [text('before')] },
+      { type: 'turn_ended', turn: 1, status: 'completed' },
+    )
+    work(stage, node)
+    await waitFor(() => node.listening && node.entries('tool_started').length === 1)
+    node.signal({ type: 'interrupt', request: 1 })
+    node.post('look', { tier: 'urgent' })
+    writeFileSync(join(stage.cwd, 'go'), '')
+    expect(await ended(node)).toMatchObject({ turn: 2, status: 'completed' })
+  })
+
   it('cancels a model call that is interrupted, at once', async () => {
     const node = work(
       stage,

@@ -32,13 +32,14 @@ const work = async (session: NodeSession): Promise<void> => {
   const engine: NodeEngine = session.assignment.engine === 'exec' ? new ExecEngine(session) : new LoopEngine(session)
   const open = openTurnOf(session.history)
   if (open) {
-    session.beginTurn()
+    session.beginTurn(open.turn)
     if ((await engine.resume(open)) === 'stop') return
   }
   for (;;) {
-    session.beginTurn()
+    const turn = nextTurnOf(session.history)
+    session.beginTurn(turn)
     const mail = await session.mailbox.take(session.ended)
     if (!mail.length) await session.mailAnnounced()
-    else if ((await engine.run(nextTurnOf(session.history), mail)) === 'stop') return
+    else if ((await engine.run(turn, mail)) === 'stop') return
   }
 }

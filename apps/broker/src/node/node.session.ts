@@ -22,6 +22,7 @@ export class NodeSession {
   steering = false
   readonly #ended = new AbortController()
   #turn = new AbortController()
+  #turnNumber = 0
   #mailWaits = Promise.withResolvers<void>()
   readonly #signals: SignalFeed
 
@@ -39,7 +40,7 @@ export class NodeSession {
     )
     this.#signals = new SignalFeed(daemon, {
       onMail: (mail) => this.#onMail(mail),
-      onInterrupt: () => this.#turn.abort(new Interrupted('interrupted')),
+      onInterrupt: (turn) => this.#onInterrupt(turn),
       onStop: (reason) => this.end(new Ended(reason)),
     })
   }
@@ -63,7 +64,8 @@ export class NodeSession {
   }
 
   /** A turn begins: what aborted the one before doesn't concern it. */
-  beginTurn(): void {
+  beginTurn(turn: number): void {
+    this.#turnNumber = turn
     this.#turn = new AbortController()
     this.steering = false
     if (this.#ended.signal.aborted) this.#turn.abort(this.#ended.signal.reason)
@@ -101,6 +103,11 @@ export class NodeSession {
   close(): void {
     this.#signals.close()
     this.deltas.close()
+  }
+
+  /** One that comes late is meant for a turn that has ended by itself. */
+  #onInterrupt(turn: number): void {
+    if (turn >= this.#turnNumber) this.#turn.abort(new Interrupted('interrupted'))
   }
 
   #onMail({ urgent, critical }: { urgent: boolean; critical: boolean }): void {
