@@ -8,7 +8,7 @@ const settleTime = 100
 export class NodeCountFile {
   #count = 0
   #written: number | undefined
-  #waiting = false
+  #busy = false
 
   constructor(
     private readonly path: string,
@@ -18,21 +18,27 @@ export class NodeCountFile {
 
   note(count: number): void {
     this.#count = count
-    if (this.#waiting) return
-    this.#waiting = true
+    if (this.#busy) return
+    this.#busy = true
     this.clock.after(settleTime, () => {
       this.write().catch(this.onFailure)
     })
   }
 
-  /** Not synced to the disk: a count from before a power cut means nothing. */
+  /** One write at a time. Not synced to the disk: a count from before a power cut means nothing. */
   async write(): Promise<void> {
-    this.#waiting = false
+    this.#busy = true
     const count = this.#count
-    if (this.#written === count) return
-    const draft = `${this.path}.${process.pid}`
-    await writeFile(draft, JSON.stringify({ nodes: count }), { mode: 0o600 })
-    await rename(draft, this.path)
-    this.#written = count
+    try {
+      if (this.#written !== count) {
+        const draft = `${this.path}.${process.pid}`
+        await writeFile(draft, JSON.stringify({ nodes: count }), { mode: 0o600 })
+        await rename(draft, this.path)
+        this.#written = count
+      }
+    } finally {
+      this.#busy = false
+    }
+    if (this.#count !== count) this.note(this.#count)
   }
 }
