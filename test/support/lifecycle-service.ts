@@ -16,7 +16,6 @@ import {
   type OutputOf,
 } from '../../libs/common/src/contract/index.js'
 import type { HostedBroker } from '../../libs/common/src/contract/internal.operations.js'
-import { isoTime, systemClock } from '../../libs/common/src/kernel/clock.js'
 import { type Settings, settings } from '../../libs/common/src/kernel/config.js'
 import { type Actor, type Context, systemContext } from '../../libs/common/src/kernel/context.js'
 import type { LoggedEvent } from '../../libs/common/src/kernel/database/events.js'
@@ -29,9 +28,8 @@ import { joinBus, type TestPeer } from '../../libs/common/src/testing/bus.js'
 import { type TestDatabase, testDatabase } from '../../libs/common/src/testing/database.js'
 import { testNats } from '../../libs/common/src/testing/nats.js'
 import { waitFor } from '../../libs/common/src/testing/wait-for.js'
+import { type Launch, PlayedHost } from './played-host.js'
 
-type Launch = InputOf<(typeof contract)['host.broker.launch']>
-type Stop = InputOf<(typeof contract)['host.broker.stop']>
 type Readiness = OutputOf<(typeof contract)['models.ready']>
 type Operations = typeof contract
 type Name = keyof Operations & string
@@ -47,110 +45,6 @@ export const ready: Readiness = {
     { strength: 'strong', model: null, reason: 'No model serves this strength.' },
   ],
   remedy: null,
-}
-
-/** A host that the test plays at the wire: it notes what it is asked and hosts brokers that are nothing but entries. */
-export class PlayedHost {
-  readonly launches: Launch[] = []
-  readonly stops: Stop[] = []
-  /** What it says that it hosts; by node. */
-  readonly brokers = new Map<string, HostedBroker>()
-  incarnation = 'first'
-  /** Whether it says nothing by itself. */
-  silent = false
-  /** Answers launches when given; the entry is hosted after it. */
-  onLaunch: (launch: Launch) => Promise<void> | void = () => undefined
-  #peer: TestPeer | undefined
-  #pid = 1000
-  #callOff: () => void = () => undefined
-  /** Why a hello of its own was not heard. */
-  lastRefusal: unknown
-
-  constructor(
-    readonly hostId: string,
-    private readonly nats: string,
-  ) {}
-
-  get peer(): TestPeer {
-    if (!this.#peer) throw new Error('the host has not joined')
-    return this.#peer
-  }
-
-  async join(): Promise<void> {
-    const launch = contract['host.broker.launch']
-    const stop = contract['host.broker.stop']
-    this.#peer = await joinBus(this.nats, 'host', {
-      hostId: this.hostId,
-      operations: [launch, stop],
-      handlers: {
-        [launch.name]: async (_ctx: Context, input: unknown) => this.#launch(input as Launch),
-        [stop.name]: async (_ctx: Context, input: unknown) => {
-          const asked = input as Stop
-          this.stops.push(asked)
-          return { stopped: this.brokers.delete(asked.node_id) }
-        },
-      },
-    })
-    await this.hello()
-    this.#beat()
-  }
-
-  async hello(more: Partial<InputOf<(typeof contract)['lifecycle.host.hello']>> = {}): Promise<void> {
-    const brokers = [...this.brokers.values()]
-    await this.peer.bus.call(contract['lifecycle.host.hello'], systemContext('host'), {
-      host_id: this.hostId,
-      incarnation: this.incarnation,
-      version,
-      brokers,
-      live: brokers.length,
-      warm: 1,
-      cap: 64,
-      ...more,
-    })
-  }
-
-  /** The process of a node is gone, as the host says it. */
-  async lose(nodeId: string, generation: number, more: { signal?: string; clean?: boolean } = {}): Promise<void> {
-    this.brokers.delete(nodeId)
-    const exit = {
-      node_id: nodeId,
-      generation,
-      pid: 1,
-      exit_code: more.signal ? null : 1,
-      signal: more.signal ?? null,
-      clean: more.clean ?? false,
-      detail: 'last words',
-    }
-    await this.peer.bus.call(contract['lifecycle.host.exited'], systemContext('host'), { host_id: this.hostId, exit })
-  }
-
-  launchesOf(nodeId: string): Launch[] {
-    return this.launches.filter((launch) => launch.node_id === nodeId)
-  }
-
-  async close(): Promise<void> {
-    this.#callOff()
-    await this.#peer?.close()
-  }
-
-  /** As a host does; the writer may be away. */
-  #beat(): void {
-    this.#callOff = systemClock.after(500, () => {
-      if (!this.silent) this.hello().catch((error: unknown) => (this.lastRefusal = error))
-      this.#beat()
-    })
-  }
-
-  async #launch(launch: Launch) {
-    this.launches.push(launch)
-    await this.onLaunch(launch)
-    const known = this.brokers.get(launch.node_id)
-    if (known?.generation === launch.generation) return { state: 'already_hosted', pid: known.pid }
-    this.#pid += 1
-    const { node_id, generation } = launch
-    this.brokers.set(node_id, { node_id, generation, pid: this.#pid, started_at: isoTime(systemClock.now()) })
-    return { state: 'launched', pid: this.#pid }
-  }
 }
 
 /** A node's broker that the test plays. */

@@ -26,6 +26,20 @@ const shown = (part: ContentPart): Record<string, unknown> => {
   }
 }
 
+/** Pieces of a message that an event shows, and characters of all of them together (about). */
+const piecesShown = 64
+const messageText = 64_000
+
+const shownAll = (content: readonly ContentPart[]): Record<string, unknown>[] => {
+  let room = messageText
+  return content.slice(0, piecesShown).map((part) => {
+    if (room <= 0) return { type: part.type, truncated: true }
+    const piece = shown(part)
+    room -= JSON.stringify(piece).length
+    return piece
+  })
+}
+
 interface Shown {
   readonly type: NodeEventType
   readonly data: Record<string, unknown>
@@ -46,7 +60,8 @@ export const eventsOf = (entry: JournalEntry): Shown[] => {
             step: entry.step,
             role: entry.role,
             model: entry.model ?? null,
-            content: entry.content.map(shown),
+            content: shownAll(entry.content),
+            parts: entry.content.length,
           },
         },
       ]

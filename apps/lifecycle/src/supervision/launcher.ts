@@ -140,7 +140,7 @@ export class Launcher implements OnModuleInit {
     const host = this.hosts.choose()
     if (!host) return
     const node = await this.nodes.find(this.database, nodeId)
-    if (node?.status !== 'active' || node.broker_state !== 'launching') return
+    if (node?.status !== 'active' || node.broker_state === 'bound') return
     if (node.next_launch_at && node.next_launch_at.getTime() > this.clock.now()) return
     if (this.launchOf(nodeId, node.generation)) return
     const target = host.host_id
