@@ -18,6 +18,8 @@ const servers = {
 }
 
 export default {
+  // The longest that a test of any tier may take; Jest knows no such limit of one project.
+  testTimeout: 60_000,
   maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
   testSequencer: '<rootDir>/test/support/sequencer.cjs',
   projects: [
