@@ -1,0 +1,98 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { describeWithEngine } from '#common/testing/describe-with-engine.js'
+import { waitFor } from '#common/testing/wait-for.js'
+import { ComposeDaemon } from '../support/compose.js'
+
+/** ms: the image is built first, which takes minutes on a machine that never did. */
+const patience = 600_000
+
+describeWithEngine('docker compose up --build --wait', () => {
+  let daemon: ComposeDaemon
+
+  beforeAll(async () => {
+    daemon = await ComposeDaemon.prepare()
+    const up = await daemon.compose('up', '--build', '--wait')
+    if (up.code !== 0) {
+      const { stdout } = await daemon.compose('logs', '--tail', '30')
+      throw new Error(`docker compose up failed:\n${up.stderr.slice(-3000)}\n${stdout.slice(-6000)}`)
+    }
+    for (const name of ['a.ts', 'b.ts']) writeFileSync(join(daemon.workDir, name), '')
+  }, patience)
+  afterAll(() => daemon.stop(), patience)
+
+  const program = (...argv: string[]) => ({
+    prompt: 'go',
+    cwd: daemon.workDir,
+    engine: 'exec',
+    lifecycle: 'terminal' as const,
+    exec: { argv },
+  })
+
+  it('serves every part on the published port', async () => {
+    const client = await daemon.client()
+
+    const parts = await waitFor(
+      async () => {
+        const status = await client.system.status()
+        return status.parts.every(({ name, state }) => state === 'ready' || name === 'models') && status.parts
+      },
+      { timeout: 20_000, what: 'all parts' },
+    )
+
+    expect(parts.map(({ name }) => name).sort()).toEqual(
+      ['bus', 'database', 'gateway', 'host', 'lifecycle', 'models'].sort(),
+    )
+  })
+
+  it('runs a program over real files as a node', async () => {
+    const client = await daemon.client()
+
+    const outcome = await client.nodes.createAndWait(program('ls'))
+
+    expect(outcome).toMatchObject({ status: 'done', final_report: { body: 'a.ts\nb.ts' } })
+  })
+
+  it('lets an agent count files with the shell and report', async () => {
+    const client = await daemon.client()
+    await daemon.startModel("find . -name '*.ts' | wc -l")
+    await client.models.config.update({
+      providers: { mock: { type: 'openai-compatible', base_url: 'http://mock:8080/v1' } },
+      ladders: { medium: ['mock/m-1'] },
+    })
+
+    const outcome = await client.nodes.createAndWait({
+      prompt: 'count the TypeScript files',
+      cwd: daemon.workDir,
+      lifecycle: 'terminal',
+    })
+
+    expect(outcome).toMatchObject({ status: 'done', final_report: { body: 'The shell says 2' } })
+  })
+
+  it('finishes a node over a kill of every service, which the engine starts again', async () => {
+    const client = await daemon.client()
+    const { id } = await client.nodes.create(
+      program('sh', '-c', 'until [ -e end ]; do sleep 0.05; done; echo all the way'),
+    )
+    await waitFor(async () => (await client.nodes.retrieve(id)).broker, { timeout: 20_000, what: 'a broker' })
+
+    for (const name of ['gateway', 'lifecycle', 'models', 'nats', 'postgres', 'redis']) {
+      // The engine starts again what ends by itself, not what it was told to kill.
+      await daemon.compose('exec', '-T', name, 'sh', '-c', 'kill -9 -1; kill 1')
+      await waitFor(async () => (await daemon.restarts(name)) > 0, { timeout: 20_000, what: `a restart of ${name}` })
+    }
+    writeFileSync(join(daemon.workDir, 'end'), '')
+
+    const outcome = await client.nodes.waitForOutcome(id, { timeout: 90_000, maxRetries: 100 })
+    expect(outcome).toMatchObject({ status: 'done', final_report: { body: 'all the way' } })
+  })
+
+  it('gives the containers of nodes no secret but the bus credential of the host', async () => {
+    const { stdout } = await daemon.compose('exec', '-T', 'host', 'sh', '-c', 'ls /secrets; env')
+
+    expect(stdout).toMatch(/^nats_url\n/)
+    expect(stdout).not.toMatch(/DATABASE_URL|REDIS_URL|CREDENTIALS_KEY|NODE_TOKEN_KEY/)
+  })
+})
