@@ -110,7 +110,7 @@ const look = async (
     nodes: nodes.length,
     died: all.filter(({ status }) => status === 'dead').length,
     events: nodes.reduce((sum, { watch }) => sum + watch.events.length, 0),
-    resumed: nodes.reduce((sum, { watch }) => sum + Math.max(0, watch.connections - 1), 0),
+    resumed: nodes.reduce((sum, { watch }) => sum + watch.resumptions, 0),
     modelCalls: modelCalls.length,
     unknownModelCalls: unknown(modelCalls),
     toolCalls: toolCalls.length,

@@ -22,10 +22,17 @@ export class EventWatch {
   readonly ends: string[] = []
   readonly #stopped = new AbortController()
   #connection = new AbortController()
+  /** Whether the daemon ended the last connection itself. */
+  #ended = false
   readonly #done: Promise<void>
 
   constructor(private readonly options: WatchOptions) {
     this.#done = this.#follow()
+  }
+
+  /** Connections that broke, or were ended before the node was. */
+  get resumptions(): number {
+    return Math.max(0, this.connections - 1 - this.ends.filter((reason) => reason === 'settled').length)
   }
 
   /** Sequence numbers in the order of their arrival. */
@@ -62,7 +69,8 @@ export class EventWatch {
       } catch (error) {
         this.failures.push(String(error))
       }
-      await pause(20, this.#stopped.signal).catch(() => undefined)
+      const rests = this.ends.at(-1) === 'settled' && this.#ended
+      await pause(rests ? 500 : 20, this.#stopped.signal).catch(() => undefined)
     }
   }
 
@@ -79,9 +87,13 @@ export class EventWatch {
     })
     if (!response.ok || !response.body) throw new Error(`${response.status} ${await response.text()}`)
     this.connections += 1
+    this.#ended = false
     for await (const event of eventsOf(response.body, () => undefined)) {
       if (event.id !== undefined) this.events.push(event)
-      else if (event.name === 'end') this.ends.push((JSON.parse(event.data) as { reason: string }).reason)
+      else if (event.name === 'end') {
+        this.ends.push((JSON.parse(event.data) as { reason: string }).reason)
+        this.#ended = true
+      }
     }
   }
 }
