@@ -34,6 +34,8 @@ export class PlayedNode {
   readonly id = newId('node')
   generation = 1
   readonly journal: JournalEntry[] = []
+  /** Entries in one page of the journal. */
+  journalPage = Number.POSITIVE_INFINITY
   /** Mail that was not acknowledged. */
   mail: MailEntry[] = []
   readonly calls: TurnCall[] = []
@@ -96,6 +98,8 @@ export class PlayedNode {
         return json(response, this.#assignment())
       case 'POST broker/journal':
         return this.#append(body as { from: number; entries: JournalEntry[] }, response)
+      case 'GET broker/journal':
+        return json(response, { journal: this.#page(Number(body.from)), next_ord: this.journal.length + 1 })
       case 'POST broker/deltas':
         this.deltas.push(...(body.deltas as Delta[]))
         json(response, { resync: this.resync })
@@ -151,15 +155,20 @@ export class PlayedNode {
       parent: null,
       reported: false,
       next_ord: this.journal.length + 1,
-      journal: this.journal.map((entry, at) => ({
-        ord: at + 1,
-        generation: 1,
-        created_at: new Date(0).toISOString(),
-        entry,
-      })),
+      journal: this.#page(1),
       mail: this.mail,
       ...this.given,
     }
+  }
+
+  #page(from: number): Assignment['journal'] {
+    const records = this.journal.map((entry, at) => ({
+      ord: at + 1,
+      generation: 1,
+      created_at: new Date(0).toISOString(),
+      entry,
+    }))
+    return records.slice(from - 1, from - 1 + this.journalPage)
   }
 
   #append({ from, entries }: { from: number; entries: JournalEntry[] }, response: ServerResponse): void {
@@ -259,6 +268,7 @@ export class BrokerRoutes {
     if (this.refusal) return json(response, this.refusal, this.refusal.status)
     if (!node || !route) return json(response, { code: 'not_found', status: 404 }, 404)
     if (token !== node.token) return json(response, { code: 'stale_generation', status: 409 }, 409)
-    return node.answer(`${request.method} ${route}`, body, response)
+    const query = Object.fromEntries(new URL(request.url ?? '', this.url).searchParams)
+    return node.answer(`${request.method} ${route}`, { ...query, ...body }, response)
   }
 }

@@ -227,6 +227,24 @@ describe('a process that was lost', () => {
     expect(JSON.stringify(node.calls[1]?.messages)).toContain('may have taken effect')
   })
 
+  it('leaves a conversation of any length, which is read by pages', async () => {
+    const node = stage.routes.node({ cwd: stage.cwd })
+    for (let turn = 1; turn <= 5; turn += 1) {
+      node.journal.push(
+        { type: 'turn_started', turn, mail: [], content: [text(`question ${turn}`)] },
+        { type: 'message', turn, step: 1, role: 'assistant', content: [text(`answer ${turn}`)] },
+        { type: 'turn_ended', turn, status: 'completed' },
+      )
+    }
+    node.journalPage = 4
+    node.post('and now?')
+    stage.broker.serve(node, stage.routes.url)
+    await ended(node)
+    const asked = JSON.stringify(node.calls[0]?.messages)
+    for (let turn = 1; turn <= 5; turn += 1) expect(asked).toContain(`answer ${turn}`)
+    expect(node.requests.filter((route) => route === 'GET broker/journal')).toHaveLength(3)
+  })
+
   it('leaves an answer that is read back instead of bought again', async () => {
     let asked = 0
     let answer: (() => void) | undefined

@@ -1,4 +1,9 @@
-import type { Assignment, JournalEntry, NodesBrokerDeltasResponse } from '#sdk/generated/types.js'
+import type {
+  Assignment,
+  JournalEntry,
+  NodesBrokerDeltasResponse,
+  NodesBrokerReadJournalResponse,
+} from '#sdk/generated/types.js'
 import { DaemonClient } from '../daemon/daemon.client.js'
 import { DeltaFeed } from '../daemon/delta.feed.js'
 import { Ended } from '../daemon/endings.js'
@@ -50,7 +55,13 @@ export class NodeSession {
     const daemon = new DaemonClient({ baseUrl: serve.base_url, token: serve.token, nodeId: serve.node_id })
     const { host_id, started_at } = serve
     const assignment = await daemon.post<Assignment>('broker/bind', { host_id, pid: process.pid, started_at, version })
-    return new NodeSession(serve, assignment, daemon, processes)
+    const journal = [...assignment.journal]
+    while (journal.length < assignment.next_ord - 1) {
+      const path = `broker/journal?from=${journal.length + 1}`
+      const page = await daemon.get<NodesBrokerReadJournalResponse>(path)
+      journal.push(...page.journal)
+    }
+    return new NodeSession(serve, { ...assignment, journal }, daemon, processes)
   }
 
   /** Fires, with the reason, when this broker must leave its node. */

@@ -73,7 +73,7 @@ export class BindService {
   private async assignment({ tx }: TxContext, node: NodeRecord): Promise<Assignment> {
     const [ord, journal, final, parent, mail] = await Promise.all([
       this.journal.lockHead(tx, node.id),
-      this.journal.read(tx, node.id),
+      this.journal.page(tx, node.id, 1),
       this.reports.final(tx, node.id, node.engagement),
       node.parent_id === null ? undefined : this.nodes.find(tx, node.parent_id),
       this.mail.claim(tx, this.mailbox.claimOf(node, 100, 'all')),

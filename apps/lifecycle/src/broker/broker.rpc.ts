@@ -37,6 +37,14 @@ export class BrokerRpc {
     return this.journal.append(ctx, input)
   }
 
+  @Handles(op['nodes.broker.readJournal'])
+  read(
+    ctx: Context,
+    input: InputOf<(typeof op)['nodes.broker.readJournal']>,
+  ): Promise<OutputOf<(typeof op)['nodes.broker.readJournal']>> {
+    return this.journal.read(ctx, input)
+  }
+
   @Handles(op['nodes.mail.claim'])
   claim(
     ctx: Context,

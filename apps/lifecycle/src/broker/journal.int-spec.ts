@@ -139,7 +139,45 @@ describe('append', () => {
   })
 })
 
+describe('a journal that no message could carry', () => {
+  // a bind that carried the whole journal could never be answered again once the conversation passed the bus's limit
+  it('is read by pages, each entry once and in order', async () => {
+    const { node, broker, assignment } = await lifecycle.running()
+    await broker.append(started(1, assignment.mail))
+    const long = 'x'.repeat(700_000)
+    for (let step = 1; step <= 14; step += 1) {
+      await broker.append({
+        type: 'message',
+        turn: 1,
+        step,
+        role: 'assistant',
+        content: [{ type: 'text', text: long }],
+      })
+    }
+    const again = await broker.bind()
+    const ords = again.journal.map(({ ord }) => ord)
+    expect(again.next_ord).toBe(16)
+    expect(ords.length).toBeLessThan(15)
+    while (ords.length < 15) {
+      const page = await broker.call('nodes.broker.readJournal', { from: ords.length + 1 })
+      expect(page.next_ord).toBe(16)
+      ords.push(...page.journal.map(({ ord }) => ord))
+    }
+    expect(ords).toEqual(Array.from({ length: 15 }, (_, at) => at + 1))
+    expect((await lifecycle.retrieve(node.id)).status).toBe('active')
+  })
+})
+
 describe('the end of a turn', () => {
+  it('of a resident keeps its last word as a report, and lets it rest', async () => {
+    const { node, broker, assignment } = await lifecycle.running({ lifecycle: 'resident' })
+    await broker.turn(1, assignment.mail, { final: 'three files' })
+    expect(await lifecycle.retrieve(node.id)).toMatchObject({ status: 'idle' })
+    expect((await lifecycle.call('nodes.reports.list', { id: node.id, limit: 10 })).data).toMatchObject([
+      { kind: 'update', body: 'three files' },
+    ])
+  })
+
   it('lets a resident rest', async () => {
     const { node, broker, assignment } = await lifecycle.running()
     expect(await broker.turn(1, assignment.mail)).toEqual({ next_ord: 3, next: 'stop' })

@@ -11,6 +11,17 @@ interface JournalRow {
   readonly created_at: Date
 }
 
+/** Of one page of the journal: what travels in one message stays far below the bus's limit. */
+const pageEntries = 1000
+const pageBytes = 1024 * 1024
+
+const toRecord = (row: JournalRow): JournalRecord => ({
+  ord: row.ord,
+  generation: row.generation,
+  created_at: row.created_at.toISOString(),
+  entry: row.payload,
+})
+
 /** What an engine did, append-only, in the order of `ord`: 1, 2, 3 … without a gap. */
 @Injectable()
 export class JournalRepository {
@@ -64,17 +75,24 @@ export class JournalRepository {
     )
   }
 
-  async read(reader: Reader, nodeId: string, from = 1, limit = 1_000_000): Promise<JournalRecord[]> {
+  async read(reader: Reader, nodeId: string, from: number, limit: number): Promise<JournalRecord[]> {
     const rows = await reader.query<JournalRow>(
       'SELECT ord, generation, payload, created_at FROM canvas.journal WHERE node_id = $1 AND ord >= $2 ORDER BY ord LIMIT $3',
       [nodeId, from, limit],
     )
-    return rows.map((row) => ({
-      ord: row.ord,
-      generation: row.generation,
-      created_at: row.created_at.toISOString(),
-      entry: row.payload,
-    }))
+    return rows.map(toRecord)
+  }
+
+  /** Entries from a position on, as many as a message may carry; at least one when there is any. */
+  async page(reader: Reader, nodeId: string, from: number): Promise<JournalRecord[]> {
+    const rows = await reader.query<JournalRow>(
+      `SELECT ord, generation, payload, created_at FROM (
+         SELECT ord, generation, payload, created_at, sum(octet_length(payload::text)) OVER (ORDER BY ord) AS bytes
+           FROM canvas.journal WHERE node_id = $1 AND ord BETWEEN $2 AND $2 + ${pageEntries - 1}) page
+        WHERE bytes <= ${pageBytes} OR ord = $2 ORDER BY ord`,
+      [nodeId, from],
+    )
+    return rows.map(toRecord)
   }
 
   async hasOpenTurn(reader: Reader, nodeId: string): Promise<boolean> {

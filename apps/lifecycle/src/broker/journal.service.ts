@@ -16,6 +16,7 @@ import { JournalRepository } from './journal.repository.js'
 import { TurnEndService } from './turn-end.service.js'
 
 const append = contract['nodes.broker.journal']
+const read = contract['nodes.broker.readJournal']
 type Answer = OutputOf<typeof append>
 
 /** Appends to a node's journal, with all that an entry brings about: mail is acknowledged, tools start and end, work ends. */
@@ -66,6 +67,15 @@ export class JournalService {
       if (violatedKey(error) !== 'tool_calls_pkey') throw error
       throw new SvcError('journal_conflict', 'A tool call of this turn has that call_id already.', {}, { cause: error })
     }
+  }
+
+  /** @throws SvcError stale_generation */
+  read(ctx: Context, { id, from }: InputOf<typeof read>): Promise<OutputOf<typeof read>> {
+    return this.writer.transact(ctx, async ({ tx }) => {
+      this.access.requireHosted(ctx, await this.nodes.lock(tx, id))
+      const [head, journal] = await Promise.all([this.journal.lockHead(tx, id), this.journal.page(tx, id, from)])
+      return { journal, next_ord: head + 1 }
+    })
   }
 
   /** The answer to entries that were written before; their effects took place then. */

@@ -27,6 +27,9 @@ export class TurnEndService {
     const { node } = family
     if (node.status !== 'active') return node
     if (entry.status === 'failed') return this.fail(ctx, family, entry)
+    if (node.lifecycle === 'resident' && entry.final !== undefined) {
+      this.reporting.record(ctx, family, { kind: 'update', body: entry.final })
+    }
     const waiting = await this.mail.waiting(ctx.tx, node.id)
     if (waiting.waking > 0) return node
     if (entry.status === 'interrupted' || node.lifecycle === 'resident') return this.engagements.release(ctx, node)

@@ -36,7 +36,7 @@ export class ModelCheck {
     }
     const name = model.override.split('/', 1)[0]
     const provider = readiness.providers.find((entry) => entry.provider === name)
-    if (!provider?.usable) throw missing(readiness, provider?.reason ?? `There is no provider "${name}".`)
+    if (!provider?.configured) throw missing(readiness, provider?.reason ?? `There is no provider "${name}".`)
   }
 
   private async ask(ctx: Context): Promise<Readiness | undefined> {

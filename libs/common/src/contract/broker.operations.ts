@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { nodeId, time } from './common.schema.js'
-import { assignment, brokerSignal, deltaBatch, journalEntry, mailEntry } from './broker.schema.js'
+import { assignment, brokerSignal, deltaBatch, journalEntry, journalRecord, mailEntry } from './broker.schema.js'
+import { nodeId, queryInt, time } from './common.schema.js'
 import { operation } from './define.js'
 import { llmItem, turnCall } from './model.schema.js'
 
@@ -88,6 +88,20 @@ export const brokerOperations = [
     }),
     idempotency: 'natural',
     errors: ['not_found', 'stale_generation', 'journal_conflict', 'already_finalized'],
+  }),
+  operation({
+    name: 'nodes.broker.readJournal',
+    kind: 'untyped',
+    summary: "Read the node's journal, oldest first; a page is bounded in bytes",
+    service: 'lifecycle',
+    method: 'GET',
+    path: '/v1/nodes/{id}/broker/journal',
+    listeners: owner,
+    gate: 'broker',
+    params: byId,
+    query: z.strictObject({ from: queryInt(1, Number.MAX_SAFE_INTEGER).default(1) }),
+    response: z.object({ journal: z.array(journalRecord), next_ord: z.int() }),
+    errors: ['not_found', 'stale_generation'],
   }),
   operation({
     name: 'nodes.broker.modelCall',

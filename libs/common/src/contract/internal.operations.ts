@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { nodeId, time } from './common.schema.js'
 import { operation } from './define.js'
-import { nodeEvent } from './node.schema.js'
 import { callUsage, readiness } from './model.schema.js'
+import { nodeEvent } from './node.schema.js'
 
 /** A broker as its host knows it. The identity of a process is its pid and its start time. */
 export const hostedBroker = z.object({ node_id: nodeId, generation: z.int(), pid: z.int(), started_at: time })

@@ -56,11 +56,9 @@ export const price = z.strictObject({
 /** The fields of the config, without defaults: an absent one stays as it is in an update. */
 const configFields = {
   providers: z.record(slug, providerConfig),
-  ladders: z
-    .partialRecord(strength, z.array(rung).max(16))
-    .meta({
-      description: 'For each strength the models to try, in order; a missing strength falls back to the nearest one',
-    }),
+  ladders: z.partialRecord(strength, z.array(rung).max(16)).meta({
+    description: 'For each strength the models to try, in order; a missing strength falls back to the nearest one',
+  }),
   prices: z.record(z.string(), price).meta({ description: 'US dollars a million tokens, by provider/model' }),
   limits: z.strictObject({
     cost_usd_per_day: z.number().min(0).optional(),

@@ -29,7 +29,7 @@ export interface Assignment {
   /** Whether this engagement has its final report already. */
   reported: boolean
   next_ord: number
-  /** The conversation so far, oldest first. */
+  /** The first page of what was recorded so far, oldest first; the rest up to `next_ord` is read by pages. */
   journal: JournalRecord[]
   /** The first batch of mail, leased to this generation for 30 s. */
   mail: MailEntry[]
@@ -411,13 +411,11 @@ export interface ModelConfig {
 }
 
 export interface ModelConfigUpdate {
-  /** Default {}. */
   providers?: Record<string, ProviderConfigInput>
-  /** For each strength the models to try, in order; a missing strength falls back to the nearest one; default {}. */
+  /** For each strength the models to try, in order; a missing strength falls back to the nearest one. */
   ladders?: { [K in 'light' | 'medium' | 'strong' | 'ultra']?: string[] }
-  /** US dollars a million tokens, by provider/model; default {}. */
+  /** US dollars a million tokens, by provider/model. */
   prices?: Record<string, PriceInput>
-  /** Default {}. */
   limits?: {
     /** At least 0. */
     cost_usd_per_day?: number
@@ -605,6 +603,11 @@ export interface NodesBrokerModelCallCancelBody {
 export interface NodesBrokerModelCallCancelResponse {
   /** Whether the call was running; false when it had ended or never begun. */
   canceled: boolean
+}
+
+export interface NodesBrokerReadJournalResponse {
+  journal: JournalRecord[]
+  next_ord: number
 }
 
 export interface NodesEventsResponse {
