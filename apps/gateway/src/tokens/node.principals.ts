@@ -18,6 +18,8 @@ interface Known {
 /** Nodes that one gateway remembers, and for how long at most (ms): the tail tells of changes, but may lose a message. */
 const capacity = 10_000
 const timeToLive = 5000
+/** Events of a node's own life that leave its token as it was; the second comes between its process's first two requests. */
+const unchanging: ReadonlySet<string> = new Set(['node.usage', 'node.bound'])
 
 /** What each node's token stands for now, as the writer says; remembered until an event of the node's own life. */
 @Injectable()
@@ -33,7 +35,7 @@ export class NodePrincipals implements OnModuleInit {
   onModuleInit(): void {
     this.tail.listen({
       onEvent: ({ subject, type }) => {
-        if (type.startsWith('node.') && type !== 'node.usage') this.#known.delete(subject)
+        if (type.startsWith('node.') && !unchanging.has(type)) this.#known.delete(subject)
       },
       onMissed: () => this.#known.clear(),
     })
