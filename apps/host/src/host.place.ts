@@ -49,7 +49,7 @@ export const hostPlaceOf = (settings: Settings, brokerProgram = findBrokerProgra
       warm: settings.SVC_BROKER_WARM,
       warmCap: settings.SVC_BROKER_WARM + 4,
       reuse: settings.SVC_BROKER_REUSE,
-      usedCap: Math.min(16, cap),
+      usedCap: Math.min(32, cap),
     },
     nodeCountFile: join(data.run, 'host.json'),
     data: { ...data, run: privateDirectory(join(data.run, `host-${settings.SVC_HOST_ID}`)) },

@@ -26,7 +26,10 @@ export const settings = z.strictObject({
   /** Base URL that brokers and clients use; made from SVC_OWNER_LISTEN unless given. */
   SVC_BASE_URL: z.url().optional(),
   /** Names this machine's host; one host a machine. */
-  SVC_HOST_ID: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/).default('local'),
+  SVC_HOST_ID: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
+    .default('local'),
   /** Names this writer: the same name takes its own lease over at once, another waits until it runs out. */
   SVC_LEASE_HOLDER: z.string().min(1).optional(),
   SVC_CREDENTIALS_KEY_FILE: z.string().optional(),
@@ -36,7 +39,7 @@ export const settings = z.strictObject({
   SVC_ALLOWED_HOSTS: z.string().optional(),
   SVC_BROKER_CAP: count.default(64),
   SVC_BROKER_WARM: count.default(1),
-  SVC_BROKER_REUSE: count.default(50),
+  SVC_BROKER_REUSE: count.default(500),
   SVC_BOOT_GRACE_MS: ms.default(20_000),
   SVC_RECONCILE_MS: ms.default(2000),
   SVC_LAUNCH_BUDGET: count.default(5),
@@ -68,7 +71,10 @@ export const loadSettings = (env: NodeJS.ProcessEnv = process.env): Settings => 
   const known = Object.keys(settings.shape)
   const fromEnv = Object.fromEntries(
     Object.entries(env).filter(
-      ([name, value]) => value !== undefined && value !== '' && (known.includes(name) || (name.startsWith('SVC_') && !foreign.test(name))),
+      ([name, value]) =>
+        value !== undefined &&
+        value !== '' &&
+        (known.includes(name) || (name.startsWith('SVC_') && !foreign.test(name))),
     ),
   )
   const dataDir = (fromEnv.SVC_DATA_DIR as string | undefined) ?? settings.shape.SVC_DATA_DIR.parse(undefined)
