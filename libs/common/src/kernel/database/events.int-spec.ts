@@ -96,6 +96,15 @@ describe('events of a node', () => {
     expect((await page(3)).events.map((event) => event.seq)).toEqual([4, 5])
   })
 
+  // A client that named a number of its own, or one from before a backup was restored, was answered "nothing yet": the
+  // gateway then took its number for the position of everybody who watched the node.
+  it('after a number that was never given out answer cursor_expired, and where to go on', async () => {
+    const id = await createNode(canvas)
+    await emit(id, 2)
+    const beyond = canvas.events.page(canvas.database, id, 3, 10)
+    await expect(beyond).rejects.toMatchObject({ code: 'cursor_expired', fields: { oldest: 3 } })
+  })
+
   it('of a node that is not there are refused, and read as not_found', async () => {
     await expect(canvas.events.page(canvas.database, 'node_none', 0, 1)).rejects.toMatchObject({ code: 'not_found' })
     const stray = canvas.writer.transact(ownerContext(), async ({ tx }) => {

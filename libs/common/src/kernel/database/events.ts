@@ -130,7 +130,8 @@ export class EventLog {
   /**
    * Events of a node after a number, oldest first, at most `limit`.
    *
-   * @throws SvcError not_found; cursor_expired with `oldest` when events after the number are no longer kept.
+   * @throws SvcError not_found; cursor_expired with `oldest` when events after the number are no longer kept, or when the
+   * number was never given out, as after a restored backup.
    */
   page(reader: Reader, nodeId: string, after: number, limit: number): Promise<EventPage> {
     return this.#read(reader, PAGE, [nodeId, after, limit], (event) => event.seq)
@@ -152,7 +153,10 @@ export class EventLog {
     const head = rows[0].head
     const events = rows.filter((row) => row.node_id !== null).map(toEvent)
     const oldest = events[0] ? numberOf(events[0]) : head + 1
-    if (values[1] < head && oldest !== values[1] + 1) throw new SvcError('cursor_expired', undefined, { oldest })
+    const [, after] = values
+    if (after > head || (after < head && oldest !== after + 1)) {
+      throw new SvcError('cursor_expired', undefined, { oldest })
+    }
     return { events, head }
   }
 }
