@@ -38,6 +38,19 @@ describe('the lease of the canvas', () => {
     expect([older.lease.epoch, newer.lost]).toEqual([undefined, []])
   })
 
+  // Two processes that were given one name took the lease from each other once a second, and neither could work.
+  it('stays with the newer of two processes of one name: the older one waits like any other', async () => {
+    const older = candidate('a', { renewEvery: 20 })
+    await older.lease.acquire()
+    const newer = candidate('a', { renewEvery: 20 })
+    await newer.lease.acquire()
+    await waitFor(() => older.lost.length === 1)
+    expect(await older.lease.acquire(AbortSignal.timeout(500))).toBeUndefined()
+    expect(newer.lost).toEqual([])
+    await newer.lease.release()
+    expect(await older.lease.acquire(AbortSignal.timeout(2000))).toBeDefined()
+  })
+
   it('keeps another holder out as long as it is renewed', async () => {
     await candidate('a', { ttl: 300, renewEvery: 50 }).lease.acquire()
     expect(await candidate('b').lease.acquire(AbortSignal.timeout(900))).toBeUndefined()

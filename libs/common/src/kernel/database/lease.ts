@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { type Clock, pause, systemClock } from '../clock.js'
 import type { Logger } from '../log.js'
@@ -5,7 +6,10 @@ import { isConnectionLoss, isContention, toSvcError } from './sql-errors.js'
 
 export interface LeaseOptions {
   readonly url: string
-  /** Who asks. The same name takes its own lease over at once, under a new epoch; another waits until it runs out. */
+  /**
+   * Who asks. The same name takes its own lease over at once, under a new epoch; another waits until it runs out. Who lost
+   * the lease has lost the name too, so that two processes of one name don't take it from each other without end.
+   */
   readonly holder: string
   readonly log: Logger
   /** Called once when another holder has the lease: close the connections, they can write no more. */
@@ -30,12 +34,14 @@ const LOCK_TIMEOUT = 5000
 export class Lease {
   readonly #options: LeaseOptions
   readonly #clock: Clock
+  #holder: string
   #client: pg.Client | undefined
   #epoch: number | undefined
   #callOff: (() => void) | undefined
 
   constructor(options: LeaseOptions) {
     this.#options = options
+    this.#holder = options.holder
     this.#clock = options.clock ?? systemClock
   }
 
@@ -78,7 +84,7 @@ export class Lease {
     try {
       const answer = await this.#ask<string | null>(
         "SELECT canvas.lease_acquire($1, $2, $3 * interval '1 ms') AS answer",
-        [LEASE, this.#options.holder, this.#options.ttl ?? 3000],
+        [LEASE, this.#holder, this.#options.ttl ?? 3000],
       )
       return answer === null ? null : Number(answer)
     } catch (error) {
@@ -106,7 +112,8 @@ export class Lease {
     if (this.#epoch !== epoch) return
     if (kept) return this.#renewLater()
     this.#stop()
-    this.#options.log.error({ epoch }, 'the lease was lost to another holder')
+    this.#holder = `${this.#options.holder}/${randomUUID()}`
+    this.#options.log.error({ epoch, holder: this.#options.holder }, 'the lease was lost to another process')
     this.#options.onLost()
   }
 
