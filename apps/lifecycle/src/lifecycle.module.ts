@@ -16,6 +16,7 @@ import { DeltaService } from './broker/delta.service.js'
 import { InProgressStore } from './broker/in-progress.store.js'
 import { JournalRepository } from './broker/journal.repository.js'
 import { JournalService } from './broker/journal.service.js'
+import { LastWord } from './broker/last-word.service.js'
 import { SignalHub } from './broker/signal.hub.js'
 import { SignalService } from './broker/signal.service.js'
 import { TurnEndService } from './broker/turn-end.service.js'
@@ -117,6 +118,7 @@ export class LifecycleModule {
         ReportService,
         JournalRepository,
         JournalService,
+        LastWord,
         TurnEndService,
         BindService,
         DeltaService,

@@ -103,6 +103,34 @@ export class JournalRepository {
     return last !== undefined && last.type !== 'turn_ended'
   }
 
+  /** Calls that have begun and whose end is in no entry, in the order in which they began. */
+  openCalls(reader: Reader, nodeId: string): Promise<{ turn: number; step: number; call_id: string; name: string }[]> {
+    return reader.query(
+      `SELECT turn, step, call_id, name FROM canvas.tool_calls
+        WHERE node_id = $1 AND status = 'started' ORDER BY turn, step, started_at, call_id`,
+      [nodeId],
+    )
+  }
+
+  async hasOpenCalls(reader: Reader, of: { nodeId: string } | { rootId: string }): Promise<boolean> {
+    const [column, id] = 'nodeId' in of ? ['node.id', of.nodeId] : ['node.root_id', of.rootId]
+    const [row] = await reader.query<{ open: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM canvas.tool_calls call JOIN canvas.nodes node ON node.id = call.node_id
+                       WHERE call.status = 'started' AND ${column} = $1) AS open`,
+      [id],
+    )
+    return row?.open === true
+  }
+
+  /** Nodes that have ended and left calls open. */
+  async endedWithOpenCalls(reader: Reader): Promise<string[]> {
+    const rows = await reader.query<{ node_id: string }>(
+      `SELECT DISTINCT call.node_id FROM canvas.tool_calls call JOIN canvas.nodes node ON node.id = call.node_id
+        WHERE call.status = 'started' AND node.status IN ('done', 'dead', 'canceled')`,
+    )
+    return rows.map((row) => row.node_id)
+  }
+
   startTool(
     tx: Tx,
     call: { nodeId: string; turn: number; step: number; callId: string; name: string; generation: number; at: Date },

@@ -4,6 +4,7 @@ import { BusConnection } from '#common/kernel/bus/connection.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { EventLog, type LoggedEvent } from '#common/kernel/database/events.js'
+import { JournalRepository } from '../broker/journal.repository.js'
 import { NodeAccess } from '../node/node.access.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
@@ -21,6 +22,7 @@ export class EventService {
     private readonly database: Database,
     private readonly log: EventLog,
     private readonly nodes: NodeRepository,
+    private readonly journal: JournalRepository,
     private readonly access: NodeAccess,
     private readonly connection: BusConnection,
   ) {}
@@ -35,7 +37,9 @@ export class EventService {
     // the status first: when it is an ended one, the page read after it has the events that led there
     const node = await this.nodes.get(this.database, id)
     if (ctx.actor.kind !== 'system') await this.access.requireOwn(ctx, this.database, node)
-    const settled = tree ? await this.nodes.isTreeEnded(this.database, id) : isEnded(node)
+    const ended = tree ? await this.nodes.isTreeEnded(this.database, id) : isEnded(node)
+    // calls that an ended node left open have an end to come
+    const settled = ended && !(await this.journal.hasOpenCalls(this.database, tree ? { rootId: id } : { nodeId: id }))
     const { events, head } = tree
       ? await this.log.pageTree(this.database, id, after, limit)
       : await this.log.page(this.database, id, after, limit)

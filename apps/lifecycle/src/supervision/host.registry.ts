@@ -59,6 +59,12 @@ export class HostRegistry {
     )
   }
 
+  /** Whether every host has spoken since then (ms since the epoch), and none hosts this generation of a node. */
+  hasNone(nodeId: string, generation: number, since: number): boolean {
+    const hosts = [...this.hosts.values()]
+    return hosts.length > 0 && hosts.every((host) => host.seenAt > since) && !this.hostOf(nodeId, generation)
+  }
+
   /** When a host last said that it hosts this generation of a node. */
   heartbeatOf(nodeId: string, generation: number): number | null {
     return this.hostOf(nodeId, generation)?.seenAt ?? null

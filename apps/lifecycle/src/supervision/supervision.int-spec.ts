@@ -70,6 +70,59 @@ describe('a lost process', () => {
   })
 })
 
+describe('a call that was under way when its node ended', () => {
+  const atWork = async () => {
+    const { node, broker, assignment } = await lifecycle.running({ lifecycle: 'terminal' })
+    const call = { type: 'tool_started', turn: 1, step: 1, call_id: 'call-1', name: 'bash', input: {} } as const
+    await broker.append(started(1, assignment.mail), said(1, 1), call)
+    return { node, broker }
+  }
+  const endOf = async (id: string) => {
+    const { events, settled } = await lifecycle.call('lifecycle.node.readEvents', { id, after: 0, limit: 100 })
+    const [ended, turn] = events.slice(-2)
+    return { settled, types: [ended?.type, turn?.type], call: ended?.data.status, turn: turn?.data.status }
+  }
+
+  // A final report ends its node; the process died before it could record the end of the call that had pushed it, and
+  // the record of a node that was done had a call without an end for ever.
+  it('has an unknown end when its process is lost right after the final report', async () => {
+    const { node, broker } = await atWork()
+    await broker.push('final', 'done')
+    expect(await endOf(node.id)).toMatchObject({ settled: false })
+
+    await lifecycle.host.lose(node.id, 1, { signal: 'SIGKILL' })
+
+    const types = ['tool.ended', 'turn.ended']
+    expect(await endOf(node.id)).toEqual({ settled: true, types, call: 'outcome_unknown', turn: 'completed' })
+    expect(await lifecycle.retrieve(node.id)).toMatchObject({ status: 'done' })
+  })
+
+  it('is canceled with its node, once its process is gone', async () => {
+    const { node } = await atWork()
+    await lifecycle.call('nodes.cancel', { id: node.id })
+
+    await lifecycle.host.lose(node.id, 1, { signal: 'SIGKILL' })
+
+    expect(await endOf(node.id)).toMatchObject({ settled: true, call: 'canceled', turn: 'interrupted' })
+  })
+
+  it('has its end also when the host died and told nothing', async () => {
+    const { node, broker } = await atWork()
+    await broker.push('final', 'done')
+    lifecycle.host.brokers.delete(node.id)
+
+    await waitFor(
+      async () => {
+        await lifecycle.host.hello()
+        return (await endOf(node.id)).settled
+      },
+      { timeout: 15_000, interval: 200 },
+    )
+
+    expect(await endOf(node.id)).toMatchObject({ call: 'outcome_unknown', turn: 'completed' })
+  })
+})
+
 describe('a host', () => {
   it('that was restarted has lost its processes, which costs no node any of its budget', async () => {
     const { node } = await lifecycle.running()

@@ -8,6 +8,8 @@ import { type TxContext, Writer } from '#common/kernel/database/writer.js'
 import { hasCode } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
+import { JournalRepository } from '../broker/journal.repository.js'
+import { LastWord } from '../broker/last-word.service.js'
 import { Engagements } from '../node/engagement.service.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { type Family, NodeRepository } from '../node/node.repository.js'
@@ -35,6 +37,8 @@ export class Supervisor {
     private readonly database: Database,
     private readonly nodes: NodeRepository,
     private readonly engagements: Engagements,
+    private readonly journal: JournalRepository,
+    private readonly lastWord: LastWord,
     private readonly launcher: Launcher,
     private readonly hosts: HostRegistry,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -72,7 +76,8 @@ export class Supervisor {
       const family = await this.nodes.findFamily(ctx.tx, exit.node_id)
       if (!family) return
       const { node } = family
-      if (node.status !== 'active' || node.generation !== exit.generation) return
+      if (node.generation !== exit.generation) return
+      if (node.status !== 'active') return this.lastWord.say(ctx, node)
       const losses = node.launches.map((at) => at.getTime())
       this.take(ctx, family, afterLoss(losses, this.clock.now(), this.limits), exitText(exit))
     })
@@ -99,6 +104,18 @@ export class Supervisor {
     }
     this.launcher.retain(new Set(active.map((node) => node.id)))
     await this.endStrays(active)
+    for (const id of await this.journal.endedWithOpenCalls(this.database)) {
+      await this.guarded(id, () => this.closeRecord(id))
+    }
+  }
+
+  /** The net for exits that nobody told: a host that died has told none. */
+  private async closeRecord(id: string): Promise<void> {
+    await this.writer.transact(systemContext('lifecycle'), async (ctx) => {
+      const node = await this.nodes.lock(ctx.tx, id)
+      const since = node.updated_at.getTime() + heartbeatMargin
+      if (this.hosts.hasNone(id, node.generation, since)) await this.lastWord.say(ctx, node)
+    })
   }
 
   /** What fails for one node must not keep the others from being looked at. */
