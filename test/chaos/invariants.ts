@@ -93,6 +93,8 @@ const events = ({ watch }: Expected, { event_seq, seqs }: NodeRecord): string[] 
   const found: string[] = []
   if (seqs.join() !== wanted) found.push(`events 1 to ${event_seq} are ${seqs}`)
   if (watch.seqs.join() !== wanted) found.push(`the watcher of events 1 to ${event_seq} saw ${watch.seqs}`)
+  if (watch.settledAt !== undefined && watch.settledAt < event_seq)
+    found.push(`its stream ended for good at event ${watch.settledAt} of ${event_seq}`)
   return found
 }
 

@@ -60,7 +60,9 @@ const finished = async (daemon: TestDaemon, nodes: readonly Expected[]): Promise
     try {
       const records = [...(await readRecords(database, ids)).values()]
       return records.every(
-        ({ status, mail }) => /done|dead/.test(status) || (status === 'idle' && mail.every((one) => one.acknowledged)),
+        ({ status, mail, tool_calls }) =>
+          tool_calls.every((call) => call.status !== 'started') &&
+          (/done|dead/.test(status) || (status === 'idle' && mail.every((one) => one.acknowledged))),
       )
     } finally {
       await database.close()

@@ -20,6 +20,8 @@ export class EventWatch {
   readonly failures: string[] = []
   /** Why the daemon ended the stream, each time that it did. */
   readonly ends: string[] = []
+  /** The last event before the daemon first said that no more would come. */
+  settledAt: number | undefined
   readonly #stopped = new AbortController()
   #connection = new AbortController()
   /** Whether the daemon ended the last connection itself. */
@@ -93,6 +95,7 @@ export class EventWatch {
       else if (event.name === 'end') {
         this.ends.push((JSON.parse(event.data) as { reason: string }).reason)
         this.#ended = true
+        if (this.ends.at(-1) === 'settled') this.settledAt ??= this.last
       }
     }
   }
