@@ -87,4 +87,12 @@ export const loadSettings = (env: NodeJS.ProcessEnv = process.env): Settings => 
 /** The settings of this process as a Nest provider's token. */
 export const SETTINGS = Symbol('settings')
 
-export const baseUrlOf = (config: Settings): string => config.SVC_BASE_URL ?? `http://${config.SVC_OWNER_LISTEN}`
+/** Addresses that stand for all of a machine's own: one can listen there, and call there nowhere but on some systems. */
+const reachable: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' }
+
+/** Where clients and brokers of this machine reach the owner's listener, unless `SVC_BASE_URL` says it. */
+export const baseUrlOf = (config: Pick<Settings, 'SVC_BASE_URL' | 'SVC_OWNER_LISTEN'>): string => {
+  if (config.SVC_BASE_URL) return config.SVC_BASE_URL
+  const [, host = '', port] = /^(.*):(\d+)$/.exec(config.SVC_OWNER_LISTEN) ?? []
+  return `http://${reachable[host] ?? host}:${port}`
+}
