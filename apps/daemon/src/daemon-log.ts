@@ -14,7 +14,7 @@ const trimEveryMs = 60_000
 export function openDaemonLog(data: DataDirectory, level: string): Logger {
   const path = join(data.log, 'daemon.log')
   const file = openLogFile(path)
-  const streams: StreamEntry[] = [{ level: 'trace', stream: { write: (line) => void writeSync(file, line) } }]
+  const streams: StreamEntry[] = [{ level: 'trace', stream: { write: (line) => writeIfPossible(file, line) } }]
   if (process.stderr.isTTY) streams.push({ level: 'warn', stream: { write: (line) => void writeShort(line) } })
   const log = createLogger('daemon', level, multistream(streams))
   setInterval(() => {
@@ -25,6 +25,15 @@ export function openDaemonLog(data: DataDirectory, level: string): Logger {
     }
   }, trimEveryMs).unref()
   return log
+}
+
+/** A full disk costs records, never the daemon: whoever logs must not fail because of it. */
+function writeIfPossible(file: number, line: string): void {
+  try {
+    writeSync(file, line)
+  } catch (error) {
+    if (process.stderr.isTTY) process.stderr.write(`the log can't be written: ${(error as Error).message}\n`)
+  }
 }
 
 function writeShort(line: string): void {

@@ -12,7 +12,7 @@ import { daemonFlags } from './node-flags.js'
 import { readyText } from './ready-text.js'
 
 /**
- * Starts the daemon in a session of its own, its output in `<data>/log/daemon.log`, and waits until it is ready.
+ * Starts the daemon in a session of its own, its output in `<data>/log/daemon.out`, and waits until it is ready.
  * Throws with the end of its output when it ends before that.
  */
 export async function startDetached(): Promise<void> {
