@@ -240,6 +240,7 @@ describe('a request that does not fit', () => {
     const { status, body, headers } = await gateway.ask({ method: 'DELETE', path: '/v1/nodes' })
     expect([status, body.code, headers.allow]).toEqual([404, 'route_not_found', 'POST, GET'])
     expect((await gateway.ask({ path: '/v1/nodes/%E0%A4%A' })).body.code).toBe('malformed_request')
+    expect((await gateway.ask({ path: `/v1/nodes/${'a'.repeat(5000)}` })).body.code).toBe('validation_failed')
   })
 
   it('says nothing of what failed inside', async () => {

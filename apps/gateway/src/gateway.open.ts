@@ -23,6 +23,8 @@ export const openGateway = async (
     genReqId: (raw: IncomingMessage) => requestIdOf(raw.headers),
     exposeHeadRoutes: false,
     return503OnClosing: false,
+    // an identifier of any length is the contract's to refuse
+    routerOptions: { maxParamLength: 16 * 1024 },
     // only what fastify refuses before any hook or handler, such as an address that can't be decoded
     frameworkErrors: (error: unknown, request: unknown, reply: unknown) => {
       filter?.answer(error, request as FastifyRequest, reply as FastifyReply)

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import type { Operation } from '#common/contract/define.js'
 import { SvcError } from '#common/kernel/errors.js'
@@ -27,6 +28,32 @@ const collect = (raw: IncomingMessage, limit: number): Promise<Buffer> =>
 /** Whether JSON could set a prototype where it is merged; our own readers never do, but what they pass on may. */
 const namesPrototype = (text: string): boolean => text.includes('__proto__') && /"__proto__"\s*:/.test(text)
 
+/** Levels of arrays and objects that a body may have: what writes JSON, hashes it or checks it against a schema recurses. */
+const deepest = 128
+
+/** Whether a value goes on below so many levels. Never deeper itself than that. */
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
+
+/** Halves of surrogate pairs, which no text on the wire or in a database can hold, replaced as a browser would. */
+const mended = (text: string): string =>
+  /\\u[dD][89a-fA-F]/.test(text)
+    ? text.replace(
+        /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)/gs,
+        (found, half?: string) => (half ? '\\ufffd' : found),
+      )
+    : text
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(mended(text))
+  } catch {
+    throw new SvcError('malformed_request', 'The body is not JSON.')
+  }
+}
+
 /**
  * Reads a JSON body. It is read only now, after token and gate: what comes from a stranger is never buffered.
  *
@@ -44,11 +71,10 @@ export const readBody = async (raw: IncomingMessage, entry: Operation, usual: nu
   const bytes = await collect(raw, limit)
   if (bytes.length === 0) return undefined
   if (!jsonType.test(type ?? '')) throw new SvcError('malformed_request', 'Content-Type must be application/json.')
+  if (!isUtf8(bytes)) throw new SvcError('malformed_request', 'The body is not UTF-8.')
   const text = bytes.toString('utf8')
   if (namesPrototype(text)) throw new SvcError('malformed_request', 'The body names __proto__.')
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new SvcError('malformed_request', 'The body is not JSON.')
-  }
+  const body = parsed(text)
+  if (isDeeper(body, deepest)) throw new SvcError('malformed_request', `The body nests deeper than ${deepest} levels.`)
+  return body
 }

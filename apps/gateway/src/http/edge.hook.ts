@@ -5,7 +5,7 @@ import { version } from '#common/kernel/version.js'
 import { type Entrance, stateOf } from './request.state.js'
 
 /** On every response. Nothing here is a page: no script, no frame, no cache, no guessing of types. */
-const commonHeaders = {
+export const commonHeaders = {
   'svc-version': version,
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createConnection, type Socket } from 'node:net'
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createConnection } from 'node:net'
 import { dirname } from 'node:path'
+import type { Duplex } from 'node:stream'
 import type { ErrorCode } from '#common/contract/errors.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { removeIfPresent } from '#common/kernel/servers/private-file.js'
+import { commonHeaders } from '../http/edge.hook.js'
 import { problemOf } from '../http/problem.js'
 import type { Entrance } from '../http/request.state.js'
 
@@ -19,26 +22,30 @@ const refusals: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'deadline_exceeded',
 }
 
-/** What no parser could read is answered too, by hand, and the connection ends. */
-const onClientError = (error: NodeJS.ErrnoException, socket: Socket): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const { status, headers, body } = problemOf(new SvcError(refusals[error.code ?? ''] ?? 'malformed_request'), '')
+/** A whole response, for where none can be had from the server; the connection ends with it. */
+const refuse = (socket: Duplex, code: ErrorCode): void => {
+  const requestId = randomUUID()
+  const { status, headers, body } = problemOf(new SvcError(code), requestId)
   const text = JSON.stringify(body)
-  const lines = Object.entries({ ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' })
+  const fields = { ...commonHeaders, ...headers, 'x-request-id': requestId, connection: 'close' }
+  const lines = Object.entries({ ...fields, 'content-length': Buffer.byteLength(text) })
   socket.end(
-    `HTTP/1.1 ${status} Refused\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`,
   )
+}
+
+/** What no parser could read is answered too. */
+const onClientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
+  else refuse(socket, refusals[error.code ?? ''] ?? 'malformed_request')
 }
 
 const makeServer = (entrance: Entrance, serve: Serve): Server => {
   const options = { ...limits, requireHostHeader: false, noDelay: true }
-  return createServer(options, (request, response) => serve(request, response, entrance)).on(
-    'clientError',
-    onClientError,
-  )
+  return createServer(options, (request, response) => serve(request, response, entrance))
+    .on('clientError', onClientError)
+    .on('connect', (_request, socket: Duplex) => refuse(socket, 'route_not_found'))
+    .on('checkExpectation', ({ socket }: IncomingMessage) => refuse(socket, 'malformed_request'))
 }
 
 /** A socket file that nobody answers at was left by a process that is gone. */
