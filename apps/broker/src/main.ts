@@ -14,22 +14,23 @@ const serveAll = (): void => {
     process.stderr.write('This program is started by the host of an svc daemon, not by hand.\n')
     process.exit(2)
   }
-  let tools = new ToolProcesses(mark)
+  let tools: ToolProcesses | undefined
   const leave = (code: number): never => {
-    tools.killAll()
+    tools?.killAll()
     process.exit(code)
   }
   const serve = async (message: Serve): Promise<void> => {
-    tools = new ToolProcesses(mark)
+    const own = new ToolProcesses(mark, message.token)
+    tools = own
     try {
-      await serveNode(message, tools, version)
+      await serveNode(message, own, version)
     } catch (error) {
       if (error instanceof Ended) return leave(0)
       // The node was ended between its launch and now: nothing to do for it, and nothing was done.
       if (!hasCode(error, 'illegal_transition')) throw error
     }
-    await tools.endAll()
-    sayReleased(message, tools.spawned)
+    await own.endAll()
+    sayReleased(message, own.spawned)
   }
   const fail = (error: unknown): never => {
     process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)

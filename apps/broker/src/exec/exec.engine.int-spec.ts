@@ -35,6 +35,34 @@ describe('a program', () => {
     expect(await ended(node)).toEqual({ type: 'turn_ended', turn: 1, status: 'completed' })
   })
 
+  it("never has the node's own token in its record, its report or its fault", async () => {
+    const node = work(stage, exec('echo "$SVC_TOKEN"; echo "bad $SVC_TOKEN" >&2; exit 1'))
+    expect((await ended(node)).fault?.message).toContain("bad [the node's token]")
+    const other = work(stage, exec('echo "good $SVC_TOKEN"'))
+    expect((await ended(other)).final).toBe("good [the node's token]")
+    expect(JSON.stringify([node.journal, node.deltas])).not.toContain(node.token)
+    expect(JSON.stringify([other.journal, other.deltas])).not.toContain(other.token)
+  })
+
+  it('that is too long a command line is a fault that says so', async () => {
+    const node = work(
+      stage,
+      stage.routes.node({
+        engine: 'exec',
+        cwd: stage.cwd,
+        exec: { argv: ['true', 'x'.repeat(200_000)], stdin: 'jsonl' },
+      }),
+    )
+    expect(await ended(node)).toMatchObject({ status: 'failed', fault: { message: expect.stringMatching(/E2BIG/) } })
+  })
+
+  // The database refused the entry, and the node died of a process that was "lost".
+  it('may print what no text can hold', async () => {
+    const node = work(stage, exec(String.raw`printf 'a\0b\\u0000\377'`))
+    expect(await ended(node)).toMatchObject({ status: 'completed', final: 'a\ufffdb\\u0000\ufffd' })
+    expect(outputsOf(node)).toEqual(['a\ufffdb\\u0000\ufffd'])
+  })
+
   it('fails with what it said last', async () => {
     const node = work(stage, exec('echo oops >&2; exit 7'))
     expect(await ended(node)).toMatchObject({
@@ -47,6 +75,9 @@ describe('a program', () => {
   it.each([
     ['is not found', { argv: ['no-such-program'] }, {}, /"no-such-program" was not found/],
     ['may not be executed', { argv: ['/etc/passwd'] }, {}, /permission denied/],
+    ['lies below a file', { argv: ['/etc/passwd/x'] }, {}, /"\/etc\/passwd\/x" could not be started: .*ENOTDIR/],
+    ['has an endless name', { argv: ['x'.repeat(5000)] }, {}, /could not be started: .*ENAMETOOLONG/],
+    ['has no name', { argv: [''] }, {}, /"" could not be started/],
     [
       'has no directory to run in',
       { argv: ['true'] },

@@ -3,6 +3,7 @@ import type { JournalEntry, ToolDefinition } from '#sdk/generated/types.js'
 import { monotonic } from '../clock.js'
 import { Ended } from '../daemon/endings.js'
 import type { NodeSession } from '../node/node.session.js'
+import { withoutToken } from '../process/token.redaction.js'
 import { bashTool } from './bash.tool.js'
 import { ConfinedFiles } from './confined.path.js'
 import { editTool } from './edit.tool.js'
@@ -44,19 +45,31 @@ export const toolBoxOf = (session: NodeSession): ToolBox => {
     reportTool(session),
     ...(result_schema ? [submitResultTool(session, result_schema)] : []),
   ]
-  return new ToolBox(all, mayActWith(scopes), (callId, text) => session.deltas.push('tool_output', text, callId))
+  return new ToolBox(all, {
+    mayAct: mayActWith(scopes),
+    token: session.serve.token,
+    tell: (callId, text) => session.deltas.push('tool_output', text, callId),
+  })
+}
+
+interface ToolSettings {
+  readonly mayAct: boolean
+  /** Never stands in what a tool answers. */
+  readonly token: string
+  tell(callId: string, text: string): void
 }
 
 export class ToolBox {
+  readonly mayAct: boolean
   readonly definitions: ToolDefinition[]
   readonly #tools: ReadonlyMap<string, Tool>
 
   constructor(
     tools: readonly Tool[],
-    readonly mayAct: boolean,
-    private readonly tell: (callId: string, text: string) => void,
+    private readonly settings: ToolSettings,
   ) {
-    const allowed = tools.filter((tool) => mayAct || !tool.acts)
+    this.mayAct = settings.mayAct
+    const allowed = tools.filter((tool) => this.mayAct || !tool.acts)
     this.#tools = new Map(allowed.map((tool) => [tool.name, tool]))
     this.definitions = allowed.map(({ name, description, inputSchema }) => ({
       name,
@@ -85,7 +98,7 @@ export class ToolBox {
       call_id,
       name,
       status,
-      output,
+      output: withoutToken(output, this.settings.token),
       duration_ms: Math.round(monotonic() - began),
       ...(exitCode !== undefined && { exit_code: exitCode }),
     }
@@ -108,7 +121,7 @@ export class ToolBox {
         callId: call_id,
         repeated,
         signal,
-        tell: (text) => this.tell(call_id, text),
+        tell: (text) => this.settings.tell(call_id, text),
       })
     } catch (error) {
       if (error instanceof Ended) throw error
