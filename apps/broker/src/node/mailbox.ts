@@ -4,6 +4,8 @@ import { noteOf } from './mail.text.js'
 
 const claimAtOnce = 100
 
+const steers = ({ tier }: MailEntry): boolean => tier === 'urgent' || tier === 'critical'
+
 /** Ids of mail that the journal shows as accepted. */
 export const acceptedMail = (journal: readonly JournalEntry[]): string[] =>
   journal.flatMap((entry) => {
@@ -34,7 +36,18 @@ export class Mailbox {
 
   /** Only what steers a running turn. */
   async takeSteering(signal?: AbortSignal): Promise<MailEntry[]> {
-    return this.#fresh(await this.#claim(true, signal), signal)
+    const held = this.#first.filter(steers)
+    this.#first = this.#first.filter((mail) => !steers(mail))
+    const claimed = await this.#claim(true, signal)
+    return this.#fresh([...held, ...claimed.filter(({ id }) => !held.some((mail) => mail.id === id))], signal)
+  }
+
+  /** Whether critical mail waits that no turn has taken yet; what was looked at is held for whoever takes next. */
+  async holdsCritical(signal?: AbortSignal): Promise<boolean> {
+    const claimed = await this.#claim(true, signal)
+    const known = new Set(this.#first.map(({ id }) => id))
+    this.#first.push(...claimed.filter(({ id }) => !known.has(id) && !this.#accepted.has(id)))
+    return this.#first.some(({ tier }) => tier === 'critical')
   }
 
   /** The engine could not take it any more: it waits for the next turn. */

@@ -18,8 +18,8 @@ export const serveNode = async (serve: Serve, processes: ToolProcesses, version:
     try {
       return await work(session)
     } catch (error) {
-      if (session.ended.aborted) throw session.ended.reason
-      if (!(error instanceof JournalMoved)) throw error
+      const reason: unknown = session.ended.aborted ? session.ended.reason : error
+      if (!(reason instanceof JournalMoved)) throw reason
       // The journal is the truth: read it again and go on from there.
       await processes.endAll()
     } finally {
@@ -37,9 +37,13 @@ const work = async (session: NodeSession): Promise<void> => {
   }
   for (;;) {
     const turn = nextTurnOf(session.history)
-    session.beginTurn(turn)
+    session.restTurn()
     const mail = await session.mailbox.take(session.ended)
-    if (!mail.length) await session.mailAnnounced()
-    else if ((await engine.run(turn, mail)) === 'stop') return
+    if (!mail.length) {
+      await session.mailAnnounced()
+      continue
+    }
+    session.beginTurn(turn)
+    if ((await engine.run(turn, mail)) === 'stop') return
   }
 }

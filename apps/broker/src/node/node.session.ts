@@ -74,11 +74,15 @@ export class NodeSession {
     return this.#turn.signal
   }
 
+  /** Between two turns: mail that is announced from now on steers the next one. */
+  restTurn(): void {
+    this.steering = false
+  }
+
   /** A turn begins: what aborted the one before doesn't concern it. */
   beginTurn(turn: number): void {
     this.#turnNumber = turn
     this.#turn = new AbortController()
-    this.steering = false
     if (this.#ended.signal.aborted) this.#turn.abort(this.#ended.signal.reason)
   }
 
@@ -124,6 +128,18 @@ export class NodeSession {
   #onMail({ urgent, critical }: { urgent: boolean; critical: boolean }): void {
     if (urgent || critical) this.steering = true
     this.#mailWaits.resolve()
-    if (critical && this.assignment.engine === 'loop') this.#turn.abort(new Interrupted('a critical message came'))
+    if (critical && this.assignment.engine === 'loop') void this.#overtake()
+  }
+
+  /** What is announced may be the very mail that the running turn began with: only mail that still waits aborts it. */
+  async #overtake(): Promise<void> {
+    try {
+      if (!(await this.mailbox.holdsCritical(this.ended))) return
+      this.#turn.abort(new Interrupted('a critical message came'))
+      // Whoever looked meanwhile found nothing, since it is held here.
+      this.#mailWaits.resolve()
+    } catch (error) {
+      this.end(error as Error)
+    }
   }
 }
