@@ -84,7 +84,7 @@ describe('the loop', () => {
       stage.routes.node({ cwd: stage.cwd }, ({ step }) => {
         if (step === 1) return [toolCall('1', 'bash', { command: 'seq 100000' })]
         if (step === 2)
-          return [toolCall('2', 'read', { path: join(stage.cwd, '.scratch', '1.log'), offset: 50_000, limit: 1 })]
+          return [toolCall('2', 'read', { path: join(stage.cwd, '.scratch', '1-1.log'), offset: 50_000, limit: 1 })]
         return [text('done')]
       }),
     )
@@ -105,6 +105,54 @@ describe('the loop', () => {
     await waitFor(() => node.entries('tool_ended').length > 0)
     expect(outputsOf(node)[0]).toContain('[ended after 1 s')
     await waitFor(() => isAlone(stage.broker))
+  })
+
+  // `env -i` takes the mark away by which a program is found: such a command used to outlive its time limit, and hang.
+  it('ends a command that wiped its environment', async () => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd }, ({ step }) =>
+        step === 1 ? [toolCall('1', 'bash', { command: 'exec env -i sleep 300', timeout: 1 })] : [text('done')],
+      ),
+    )
+    await waitFor(() => node.entries('tool_ended').length > 0)
+    expect(outputsOf(node)[0]).toContain('[ended after 1 s')
+  })
+
+  it("never records or streams the node's own token, however a tool comes to print it", async () => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd }, ({ step }) => {
+        if (step === 1)
+          return [
+            toolCall('1', 'bash', {
+              command:
+                'env | tee kept; printf %s "$SVC_TOKEN" | head -c 9; sleep 0.1; printf %s "$SVC_TOKEN" | tail -c +10',
+            }),
+          ]
+        if (step === 2)
+          return [toolCall('2', 'read', { path: 'kept' }), toolCall('3', 'search', { pattern: 'SVC_TOKEN' })]
+        return [text('done')]
+      }),
+    )
+    await ended(node)
+    expect(readFileSync(join(stage.cwd, 'kept'), 'utf8')).toContain(node.token)
+    expect(outputsOf(node)).toHaveLength(3)
+    for (const output of outputsOf(node)) expect(output).toContain("SVC_TOKEN=[the node's token]")
+    expect(JSON.stringify([node.journal, node.deltas, node.calls])).not.toContain(node.token)
+  })
+
+  it('tells how to run a command that is too long for the system', async () => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd }, ({ step }) =>
+        step === 1 ? [toolCall('1', 'bash', { command: `: ${'x'.repeat(200_000)}` })] : [text('done')],
+      ),
+    )
+    await ended(node)
+    expect(outputsOf(node)).toEqual([
+      'The command is longer than the system takes: put it into a file with write, and run that.',
+    ])
   })
 
   it.each([
@@ -191,6 +239,23 @@ describe('the loop', () => {
     await waitFor(() => node.entries('turn_ended').length === 2)
     expect(node.entries('turn_ended')).toMatchObject([{ status: 'interrupted' }, { status: 'completed' }])
     expect(JSON.stringify(node.calls[1]?.messages)).toContain('stop at once')
+  })
+
+  // Several announcements may be on their way for one piece of mail; a late one used to abort the turn that had begun
+  // with it, and the message was lost on a node that went to rest.
+  it('works on critical mail that is announced once more', async () => {
+    const gate = Promise.withResolvers<void>()
+    const node = stage.routes.node({ cwd: stage.cwd, lifecycle: 'resident' }, async () => {
+      await gate.promise
+      return [text('at once')]
+    })
+    node.post('stop', { tier: 'critical' })
+    stage.broker.serve(node, stage.routes.url)
+    await waitFor(() => node.listening && node.calls.length === 1 && node.mail.length === 0)
+    node.signal({ type: 'mail', urgent: true, critical: true })
+    await waitFor(() => node.requests.includes('POST mail/claim'))
+    gate.resolve()
+    expect(await ended(node)).toEqual({ type: 'turn_ended', turn: 1, status: 'completed' })
   })
 
   it('takes urgent mail in between two steps', async () => {

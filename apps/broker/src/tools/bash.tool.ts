@@ -23,14 +23,14 @@ export const bashTool = ({ assignment, serve, processes }: NodeSession): Tool =>
     ['command'],
   ),
   acts: true,
-  async run(input, { callId, signal, tell }): Promise<ToolResult> {
+  async run(input, { turn, callId, signal, tell }): Promise<ToolResult> {
     const command = textOf(input, 'command')
     if (!command.trim()) throw new ToolError('"command" is empty.')
     if (command.includes('\0')) throw new ToolError('"command" holds a zero byte.')
     const timeout = wholeOf(input, 'timeout', { min: 1, max: longestTimeout, whenAbsent: defaultTimeout })
     const capture = new OutputCapture({
       ...limits,
-      file: join(serve.scratch_dir, `${callId.replace(/[^\w-]/g, '_').slice(0, 80)}.log`),
+      file: join(serve.scratch_dir, `${turn}-${callId.replace(/[^\w-]/g, '_').slice(0, 80)}.log`),
     })
     const decoder = new TextDecoder()
     const hear = (chunk: Buffer): void => {
@@ -58,14 +58,15 @@ export const bashTool = ({ assignment, serve, processes }: NodeSession): Tool =>
     callOff()
     signal.removeEventListener('abort', abort)
     capture.close()
-    if (end.refusal) throw new ToolError(`bash could not be started in ${assignment.cwd}: ${end.refusal.message}`)
-    const output = capture.text(
-      ({ omitted, file }) =>
-        `[… ${omitted} bytes left out here${file ? `; the whole output is in ${file}: read it with offset and limit` : ''} …]`,
-    )
-    return { ...resultOf(output, end, cut, timeout), exitCode: end.code }
+    if (end.refusal) throw new ToolError(refusalOf(end.refusal, assignment.cwd))
+    return { ...resultOf(capture.text(), end, cut, timeout), exitCode: end.code }
   },
 })
+
+const refusalOf = ({ code, message }: NodeJS.ErrnoException, cwd: string): string =>
+  code === 'E2BIG'
+    ? 'The command is longer than the system takes: put it into a file with write, and run that.'
+    : `bash could not be started in ${cwd}: ${message}`
 
 const resultOf = (
   output: string,

@@ -6,7 +6,7 @@ import { ToolError } from './tool.js'
 /** Files that are read whole, to be edited, are at most this long. */
 export const wholeFileLimit = 8 * 1024 * 1024
 
-/** @throws ToolError when it is too long, or holds no text. */
+/** @throws ToolError when it is too long, or holds no text that could be written back as it was. */
 export const readWhole = async (files: ConfinedFiles, path: string): Promise<string> => {
   await using file = await files.openToRead(path)
   const { size } = await file.stat()
@@ -17,7 +17,13 @@ export const readWhole = async (files: ConfinedFiles, path: string): Promise<str
   const bytes = await file.readFile()
   if (bytes.subarray(0, 8192).includes(0))
     throw new ToolError(`${path} is a binary file (${size} bytes): use bash to look into it.`)
-  return bytes.toString('utf8')
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw new ToolError(
+      `${path} is not UTF-8, so that editing it here would damage it; nothing was changed. Change it with bash (sed, iconv).`,
+    )
+  }
 }
 
 /** Puts a file in place as a whole: whoever reads it sees the old text or the new. Keeps the mode of one that was there. */

@@ -2,10 +2,12 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, syml
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { ToolProcesses } from '../process/tool-process.js'
 import { ConfinedFiles } from './confined.path.js'
 import { editTool } from './edit.tool.js'
 import { listTool } from './list.tool.js'
 import { readTool } from './read.tool.js'
+import { searchTool } from './search.tool.js'
 import { walk } from './search.walk.js'
 import type { Tool } from './tool.js'
 import { writeTool } from './write.tool.js'
@@ -33,6 +35,39 @@ beforeEach(() => {
   files = new ConfinedFiles(cwd, join(home, 'scratch'))
 })
 afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+describe('a search', () => {
+  // Whatever this machine has: ripgrep took such a glob from the directory above, and found nothing.
+  it('counts a glob with a slash from the directory that it searches', async () => {
+    mkdirSync(join(cwd, 'src/deep'), { recursive: true })
+    put('src/a.json', '{"key": 1}\n')
+    put('src/deep/b.json', '{"key": 2}\n')
+    put('c.json', '{"key": 3}\n')
+    const search = searchTool(files, new ToolProcesses(`test:${process.pid}`, 'token'))
+    expect(await run(search, { glob: 'src/**/*.json' })).toBe('src/a.json\nsrc/deep/b.json')
+    expect(await run(search, { glob: 'src/*.json', pattern: 'key' })).toBe('src/a.json:1:{"key": 1}')
+    expect(await run(search, { glob: '*.json', path: 'src' })).toBe('a.json\ndeep/b.json')
+  })
+})
+
+describe('text that is not UTF-8', () => {
+  // It was read with replacement characters and written back with them: every other umlaut of the file was lost.
+  it('is not edited, and stays as it is', async () => {
+    const path = join(cwd, 'latin1.txt')
+    const bytes = Buffer.from('Gr\u00fc\u00dfe\nold\n', 'latin1')
+    writeFileSync(path, bytes)
+    await expect(run(editTool(files), { path: 'latin1.txt', old_text: 'old', new_text: 'new' })).rejects.toThrow(
+      /not UTF-8.*nothing was changed/,
+    )
+    expect(readFileSync(path)).toEqual(bytes)
+  })
+
+  it('but begins with a byte order mark keeps it', async () => {
+    const path = put('bom.txt', '\ufeffold\n')
+    await run(editTool(files), { path: 'bom.txt', old_text: 'old', new_text: 'new' })
+    expect(readFileSync(path, 'utf8')).toBe('\ufeffnew\n')
+  })
+})
 
 describe('confinement', () => {
   it.each(['../secret', '/etc/passwd', 'a/../../secret'])(

@@ -19,7 +19,7 @@ const described = async (directory: string, name: string): Promise<string> => {
 
 export const listTool = (files: ConfinedFiles): Tool => ({
   name: 'list',
-  description: `Lists a directory: directories end in a slash, files show their size in bytes. At most ${entriesAtMost} entries. To find files by name in the tree below use search with \`files\`.`,
+  description: `Lists a directory: directories end in a slash, files show their size in bytes. At most ${entriesAtMost} entries. To find files by name in the tree below use search with \`glob\`.`,
   inputSchema: schemaOf({ path: { type: 'string', description: 'The working directory unless given' } }, []),
   acts: true,
   async run(input) {

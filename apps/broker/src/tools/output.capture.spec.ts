@@ -33,8 +33,28 @@ describe('output', () => {
     for (const part of ['ab', 'cd', 'ef', 'ghijkl']) capture.add(Buffer.from(part))
     capture.close()
     expect(readFileSync(file, 'utf8')).toBe('abcdefgh')
-    expect(capture.text()).toBe(`ab\n[… 8 bytes left out here; the whole output is in ${file} …]\nkl`)
+    expect(capture.text()).toBe(
+      `ab\n[… 8 bytes left out here; all but the last 4 bytes are in ${file}: read it with offset and limit …]\nkl`,
+    )
     rmSync(directory, { recursive: true })
+  })
+
+  it('names the file as the whole only when it is', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'svc-capture-'))
+    const file = join(directory, 'c1.log')
+    const capture = new OutputCapture({ head: 2, tail: 2, file })
+    for (const part of ['ab', 'cd', 'ef']) capture.add(Buffer.from(part))
+    capture.close()
+    expect(capture.text()).toContain(`the whole output is in ${file}:`)
+    rmSync(directory, { recursive: true })
+  })
+
+  // A directory that may not be made, for one, used to take the broker down in the middle of a command.
+  it('goes on without a file that can not be written, and says why', () => {
+    const capture = new OutputCapture({ head: 2, tail: 2, file: '/dev/null/c1.log' })
+    for (const part of ['ab', 'cd', 'ef', 'gh']) capture.add(Buffer.from(part))
+    capture.close()
+    expect(capture.text()).toMatch(/^ab\n\[… 4 bytes left out here; they could not be kept \(EEXIST.*\) …\]\ngh$/)
   })
 
   it('holds little of an output without an end', () => {

@@ -12,6 +12,17 @@ export interface CaptureLimits {
   readonly fileLimit?: number
 }
 
+export interface Gap {
+  /** Bytes that are left out of the text. */
+  readonly omitted: number
+  /** Where the whole is, or its beginning; absent without a file. */
+  readonly file?: string
+  /** Bytes that the file lacks at its end. */
+  readonly missing: number
+  /** Why the file could not be written on. */
+  readonly refusal?: string
+}
+
 /** Collects output of any length in little memory: all of it while it is short, else its beginning and its end. */
 export class OutputCapture {
   #head: Buffer[] = []
@@ -20,6 +31,8 @@ export class OutputCapture {
   #tailBytes = 0
   #file: number | undefined
   #written = 0
+  #full = false
+  #refusal: string | undefined
   bytes = 0
 
   constructor(private readonly limits: CaptureLimits) {}
@@ -48,14 +61,15 @@ export class OutputCapture {
   }
 
   /** The text; where something was left out in the middle, `gap` says it in a line of its own. */
-  text(gap: (facts: { omitted: number; bytes: number; file: string | undefined }) => string = defaultGap): string {
+  text(gap: (facts: Gap) => string = gapLine): string {
     if (!this.truncated) return Buffer.concat([...this.#head, ...this.#tail]).toString('utf8')
     const tail = withoutBrokenStart(Buffer.concat(this.#tail).subarray(-this.limits.tail))
     const head = withoutBrokenEnd(Buffer.concat(this.#head))
-    const facts = {
+    const facts: Gap = {
       omitted: this.bytes - head.length - tail.length,
-      bytes: this.bytes,
-      file: this.#file === undefined ? undefined : this.limits.file,
+      missing: this.bytes - this.#written,
+      ...(this.#file !== undefined && { file: this.limits.file! }),
+      ...(this.#refusal !== undefined && { refusal: this.#refusal }),
     }
     return `${head.toString('utf8')}\n${gap(facts)}\n${tail.toString('utf8')}`
   }
@@ -66,23 +80,32 @@ export class OutputCapture {
 
   #spill(chunk: Buffer): void {
     const { file, fileLimit = Infinity } = this.limits
-    if (!file || this.#written >= fileLimit) return
+    if (!file || this.#full) return
     try {
       const first = this.#file === undefined
       if (first) mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
       this.#file ??= openSync(file, 'w', 0o600)
       // At the first overflow nothing was dropped yet: what is held is all there was, this chunk included.
       const data = first ? Buffer.concat([...this.#head, ...this.#tail]) : chunk
-      this.#written += writeSync(this.#file, data.subarray(0, fileLimit - this.#written))
+      const written = writeSync(this.#file, data.subarray(0, fileLimit - this.#written))
+      this.#written += written
+      this.#full = written < data.length
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
-      this.#written = Infinity
+      // The program goes on, and what is shown of its output says what became of the rest.
+      this.#full = true
+      this.#refusal = (error as Error).message
     }
   }
 }
 
-const defaultGap = ({ omitted, file }: { omitted: number; file: string | undefined }): string =>
-  `[… ${omitted} bytes left out here${file ? `; the whole output is in ${file}` : ''} …]`
+/** Says what is missing, and where the rest is. */
+export const gapLine = ({ omitted, file, missing, refusal }: Gap): string => {
+  const why = refusal ? ` (${refusal})` : ''
+  const kept = missing
+    ? `; all but the last ${missing} bytes are in ${file}${why}: read it with offset and limit`
+    : `; the whole output is in ${file}: read it with offset and limit`
+  return `[… ${omitted} bytes left out here${file ? kept : why && `; they could not be kept${why}`} …]`
+}
 
 const withoutBrokenStart = (bytes: Buffer): Buffer => {
   let start = 0

@@ -1,5 +1,5 @@
-import { createInterface } from 'node:readline'
 import type { ConfinedFiles } from './confined.path.js'
+import { linesOf, type TextLine } from './text.lines.js'
 import { textOf, wholeOf } from './tool.input.js'
 import { schemaOf, type Tool, ToolError } from './tool.js'
 
@@ -7,8 +7,8 @@ const linesAtOnce = 2000
 const charactersAtOnce = 50_000
 const longestLine = 2000
 
-const numbered = (number: number, line: string): string =>
-  `${String(number).padStart(6)}\t${line.length > longestLine ? `${line.slice(0, longestLine)} [… ${line.length - longestLine} characters of this line left out …]` : line}\n`
+const numbered = ({ number, text, omitted }: TextLine): string =>
+  `${String(number).padStart(6)}\t${text}${omitted ? ` [… ${omitted} characters of this line left out …]` : ''}\n`
 
 export const readTool = (files: ConfinedFiles): Tool => ({
   name: 'read',
@@ -37,21 +37,18 @@ export const readTool = (files: ConfinedFiles): Tool => ({
     const { buffer, bytesRead } = await file.read(Buffer.alloc(8192), 0, 8192, 0)
     if (buffer.subarray(0, bytesRead).includes(0))
       throw new ToolError(`${path} is a binary file (${size} bytes): use bash to look into it.`)
-    const lines = createInterface({
-      input: file.createReadStream({ start: 0, autoClose: false, signal }),
-      crlfDelay: Infinity,
-    })
-    let number = 0
+    const content = file.createReadStream({ start: 0, autoClose: false, signal, encoding: 'utf8' })
+    let last = 0
     let output = ''
-    for await (const line of lines) {
-      number += 1
-      if (number < offset) continue
-      if (number >= offset + limit || (output && output.length + line.length > charactersAtOnce)) {
-        return { output: `${output}[… more lines follow: go on with offset ${number} …]` }
+    for await (const line of linesOf(content, longestLine)) {
+      last = line.number
+      if (last < offset) continue
+      if (last >= offset + limit || (output && output.length + line.text.length > charactersAtOnce)) {
+        return { output: `${output}[… more lines follow: go on with offset ${last} …]` }
       }
-      output += numbered(number, line)
+      output += numbered(line)
     }
-    if (number < offset) throw new ToolError(`${path} has ${number} lines; offset ${offset} is beyond its end.`)
+    if (last < offset) throw new ToolError(`${path} has ${last} lines; offset ${offset} is beyond its end.`)
     return { output: output.trimEnd() }
   },
 })

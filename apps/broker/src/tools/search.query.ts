@@ -17,10 +17,17 @@ export interface SearchAnswer {
   readonly more: boolean
 }
 
+/** A search that takes longer is given up (ms): an expression, or a tree, may take for ever. */
+export const timeLimit = 20_000
 export const matchesAtMost = 500
 export const lineAtMost = 300
 /** Directories that hold what nobody wrote. */
 export const skipped = ['.git', 'node_modules']
+
+export const tooSlow = (): ToolError =>
+  new ToolError(
+    `The search took more than ${timeLimit / 1000} s: narrow it down by path or glob, or use a simpler pattern.`,
+  )
 
 /** A glob without a slash fits names in any directory. */
 export const fits = (glob: string | undefined, path: string): boolean =>

@@ -1,8 +1,17 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { after } from '../clock.js'
 import type { ToolProcesses } from '../process/tool-process.js'
 import { OutputCapture } from './output.capture.js'
-import { lineAtMost, matchesAtMost, type SearchAnswer, type SearchQuery, skipped } from './search.query.js'
+import {
+  lineAtMost,
+  matchesAtMost,
+  type SearchAnswer,
+  type SearchQuery,
+  skipped,
+  timeLimit,
+  tooSlow,
+} from './search.query.js'
 import { ToolError } from './tool.js'
 
 let found: string | null | undefined
@@ -48,7 +57,7 @@ const argumentsOf = ({ root, pattern, glob, ignoreCase }: SearchQuery): string[]
   return [...common, ...only, ...text, ...(ignoreCase ? ['--ignore-case'] : []), '--regexp', pattern, root]
 }
 
-/** @throws ToolError when ripgrep refuses the expression. */
+/** @throws ToolError when ripgrep refuses the expression, or takes too long. */
 export const searchWithRipgrep = async (
   processes: ToolProcesses,
   program: string,
@@ -59,17 +68,33 @@ export const searchWithRipgrep = async (
   const errors = new OutputCapture({ head: 2000, tail: 0 })
   const process = processes.start({
     argv: [program, ...argumentsOf(query)],
-    cwd: dirname(query.root),
+    // A glob with a slash in it counts from here.
+    cwd: statSync(query.root).isDirectory() ? query.root : dirname(query.root),
     env: { PATH: '/usr/bin:/bin' },
     input: false,
-    onStdout: (chunk) => output.add(chunk),
+    onStdout: (chunk) => {
+      output.add(chunk)
+      if (output.truncated) kill()
+    },
     onStderr: (chunk) => errors.add(chunk),
   })
-  const kill = (): void => void process.kill()
+  let ending = false
+  const kill = (): void => {
+    if (!ending) void process.kill()
+    ending = true
+  }
+  let late = false
+  const callOff = after(timeLimit, () => {
+    late = true
+    kill()
+  })
+  if (signal.aborted) kill()
   signal.addEventListener('abort', kill, { once: true })
   const { code } = await process.ended
+  callOff()
   signal.removeEventListener('abort', kill)
   signal.throwIfAborted()
+  if (late) throw tooSlow()
   if (code === 2 && output.bytes === 0) throw new ToolError(`The search failed: ${errors.text().trim()}`)
   const all = output
     .text(() => '')

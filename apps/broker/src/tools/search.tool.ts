@@ -23,12 +23,12 @@ const shown = ({ lines, more }: SearchAnswer): string => {
 
 export const searchTool = (files: ConfinedFiles, processes: ToolProcesses): Tool => ({
   name: 'search',
-  description: `Searches the files of a tree. With \`pattern\` (a regular expression, line by line) it answers path:line:text; with \`glob\` alone the paths of the files that fit. At most ${matchesAtMost} matches; .git and node_modules are left out.`,
+  description: `Searches the files of a tree. With \`pattern\` (a regular expression, line by line) it answers path:line:text; with \`glob\` alone the paths of the files that fit. At most ${matchesAtMost} matches. Left out are .git, node_modules, binary files and, where ripgrep is installed, what git ignores: look there with bash.`,
   inputSchema: schemaOf(
     {
       pattern: { type: 'string', description: 'Regular expression to find in lines' },
       path: { type: 'string', description: 'Directory or file to search; the working directory unless given' },
-      glob: { type: 'string', description: 'Only files like this: *.ts, src/**/*.json' },
+      glob: { type: 'string', description: 'Only files like this, counted from `path`: *.ts, src/**/*.json' },
       ignore_case: { type: 'boolean' },
     },
     [],

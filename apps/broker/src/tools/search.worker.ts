@@ -1,11 +1,8 @@
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { after } from '../clock.js'
-import { matchesAtMost, type SearchAnswer, type SearchQuery } from './search.query.js'
+import { matchesAtMost, type SearchAnswer, type SearchQuery, timeLimit, tooSlow } from './search.query.js'
 import { walk } from './search.walk.js'
 import { ToolError } from './tool.js'
-
-/** An expression may take for ever on some text: its thread is ended then (ms). */
-const timeLimit = 20_000
 
 /** What the bundled program does when it is started as a thread. */
 export const answerSearch = (): void => parentPort?.postMessage(walk(workerData as SearchQuery))
@@ -24,15 +21,8 @@ export const searchInThread = (
       worker.terminate().then(settle, reject)
     }
     const give = (): void => finish(() => reject(signal.reason))
-    const late = (): void =>
-      finish(() =>
-        reject(
-          new ToolError(
-            `The search took more than ${timeLimit / 1000} s: narrow it down by path or glob, or use a simpler pattern.`,
-          ),
-        ),
-      )
-    const callOff = after(timeLimit, late)
+    const callOff = after(timeLimit, () => finish(() => reject(tooSlow())))
+    if (signal.aborted) give()
     signal.addEventListener('abort', give, { once: true })
     worker.once('message', (answer: SearchAnswer) =>
       finish(() => resolve({ ...answer, lines: answer.lines.slice(0, matchesAtMost) })),
