@@ -99,6 +99,15 @@ describe('usage', () => {
     expect((await lifecycle.typesOf(node.id)).filter((type) => type === 'node.usage')).toHaveLength(2)
   })
 
+  it('of a call that is no step of its conversation leaves the size of that as it was', async () => {
+    const node = await lifecycle.create()
+    const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 0, cost_usd: 1 }
+    const input = { node_id: node.id, model: 'mock/m', usage }
+    await lifecycle.call('lifecycle.usage.record', { ...input, source_event: `step:${node.id}`, context_tokens: 15 })
+    await lifecycle.call('lifecycle.usage.record', { ...input, source_event: `llm:${node.id}` })
+    expect((await lifecycle.retrieve(node.id)).usage).toMatchObject({ input_tokens: 20, context_tokens: 15 })
+  })
+
   it('of a node that is gone is taken, so that it is not told for ever', async () => {
     const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, cost_usd: 0 }
     const input = { source_event: 'gone', node_id: newId('node'), model: 'm', usage, context_tokens: 0 }

@@ -25,17 +25,18 @@ export class UsageService {
       const recorded = await this.inbox.once(tx, 'models', input.source_event, async () => {
         const [node] = [...(await this.nodes.lockAll(tx, [input.node_id])).values()]
         if (!node) return
+        const context_tokens = input.context_tokens ?? node.context_tokens
         this.transitions.change(within, node, {
           input_tokens: node.input_tokens + input.usage.input_tokens,
           output_tokens: node.output_tokens + input.usage.output_tokens,
           cached_tokens: node.cached_tokens + input.usage.cached_tokens,
           cost_usd: node.cost_usd + input.usage.cost_usd,
-          context_tokens: input.context_tokens,
+          context_tokens,
         })
         tx.emit({
           nodeId: node.id,
           type: 'node.usage',
-          data: { model: input.model, ...input.usage, context_tokens: input.context_tokens },
+          data: { model: input.model, ...input.usage, context_tokens },
         })
       })
       return { recorded }

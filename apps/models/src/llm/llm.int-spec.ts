@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { type ConversationMessage, contract, type LlmAnswer } from '#common/contract/index.js'
 import type { MockProvider } from '#common/testing/mock-model.js'
+import { waitFor } from '#common/testing/wait-for.js'
 import {
   as,
   bought,
   collect,
   type ModelsUnderTest,
+  newNode,
   startModels,
   textOf,
   useMock,
@@ -69,6 +71,30 @@ const stream = (request: object, signal?: AbortSignal) =>
     tool_choice: 'auto',
     ...request,
   } as never)
+
+describe('what a call costs', () => {
+  it('goes on the account of the node that asked, whose conversation it is no step of', async () => {
+    const nodeId = newNode()
+    const asked = () =>
+      models.gateway.bus.call(llm, as({ kind: 'node', principal: `node:${nodeId}`, nodeId }), {
+        messages: [user('hello')],
+        tools: [],
+        tool_choice: 'auto',
+      } as never)
+    models.mock.always({ text: 'paid', usage: { input: 7, output: 3 } })
+    await asked()
+    await asked()
+    const mine = () => models.usage.filter(({ node_id }) => node_id === nodeId)
+    await waitFor(() => mine().length === 2)
+    expect(new Set(mine().map(({ source_event }) => source_event)).size).toBe(2)
+    expect(mine()[0]).toEqual({
+      source_event: expect.any(String),
+      node_id: nodeId,
+      model: 'mock/test-model',
+      usage: { input_tokens: 7, output_tokens: 3, cached_tokens: 0, cost_usd: 0 },
+    })
+  })
+})
 
 const tool = {
   name: 'list',

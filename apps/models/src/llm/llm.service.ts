@@ -3,6 +3,7 @@ import type { LlmAnswer, LlmItem, llmRequest } from '#common/contract/index.js'
 import { type Context, systemContext } from '#common/kernel/context.js'
 import type { Writer } from '#common/kernel/database/writer.js'
 import { SvcError } from '#common/kernel/errors.js'
+import { newId } from '#common/kernel/ids.js'
 import type { Logger } from '#common/kernel/log.js'
 import { CallBuffer } from '../call/call.buffer.js'
 import type { CallEngine } from '../call/call.engine.js'
@@ -10,6 +11,7 @@ import type { EngineCall } from '../call/engine.call.js'
 import type { DeltaItem } from '../conversation/answer.collector.js'
 import type { BudgetService } from '../usage/budget.service.js'
 import type { SpendRepository } from '../usage/spend.repository.js'
+import { usageMessage } from '../usage/usage.relay.js'
 
 export type LlmRequest = z.infer<typeof llmRequest>
 
@@ -21,7 +23,7 @@ const engineCall = ({ strength, ...call }: LlmRequest): EngineCall => {
   return { ...call, strength: strength ?? 'medium' }
 }
 
-/** Single model calls of whoever may make them. They end with their caller, and are accounted to its principal. */
+/** Single model calls of whoever may make them. They end with their caller, and are accounted to its principal and node. */
 export class LlmService {
   constructor(
     private readonly writer: Writer,
@@ -67,9 +69,11 @@ export class LlmService {
   /** The answer is told even when its cost could not be put down: it has been paid for. */
   async #account(ctx: Context, answer: LlmAnswer): Promise<void> {
     try {
-      await this.writer.transact(systemContext('models'), async ({ tx }) =>
-        this.spend.add(tx, ctx.actor.principal, answer),
-      )
+      await this.writer.transact(systemContext('models'), async ({ tx }) => {
+        const { principal, nodeId } = ctx.actor
+        this.spend.add(tx, principal, answer)
+        if (nodeId !== undefined) tx.deliver(usageMessage(newId('evt'), nodeId, answer))
+      })
     } catch (err) {
       this.log.error(
         { err, principal: ctx.actor.principal, usage: answer.usage },

@@ -13,8 +13,17 @@ const record = contract['lifecycle.usage.record']
 /** Ms between two clearances of messages that were acknowledged long ago. */
 const PRUNE_EVERY = 6 * 3_600_000
 
-/** The message that puts a finished call on its node's account, once, whoever sends it how often. */
-export const usageMessage = (key: string, nodeId: string, { model, usage }: LlmAnswer): OutboxMessage => ({
+/**
+ * The message that puts a finished call on its node's account, once, whoever sends it how often.
+ *
+ * @param contextTokens size of the node's conversation after a step of it; left out for any other call of the node.
+ */
+export const usageMessage = (
+  key: string,
+  nodeId: string,
+  { model, usage }: LlmAnswer,
+  contextTokens?: number,
+): OutboxMessage => ({
   key: `${record.name}:${key}`,
   target: record.service,
   type: record.name,
@@ -23,7 +32,7 @@ export const usageMessage = (key: string, nodeId: string, { model, usage }: LlmA
     node_id: nodeId,
     model,
     usage,
-    context_tokens: usage.input_tokens + usage.output_tokens,
+    ...(contextTokens !== undefined && { context_tokens: contextTokens }),
   },
 })
 

@@ -179,7 +179,11 @@ export const internalOperations = [
       node_id: nodeId,
       model: z.string(),
       usage: callUsage,
-      context_tokens: z.int().min(0),
+      context_tokens: z
+        .int()
+        .min(0)
+        .optional()
+        .meta({ description: "Size of the node's conversation; absent for a call that is no step of it" }),
     }),
     response: z.object({ recorded: z.boolean() }),
     idempotency: 'natural',
