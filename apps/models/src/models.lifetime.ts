@@ -8,6 +8,7 @@ import type { Database } from '#common/kernel/database/database.js'
 import type { ProviderRegistry } from './provider/provider.registry.js'
 import { channels, type DatabaseSession } from './session/database-session.repository.js'
 import type { TurnService } from './turn/turn.service.js'
+import type { TurnSweep } from './turn/turn.sweep.js'
 import type { UsageRelay } from './usage/usage.relay.js'
 
 /** Ms that running calls have to end by themselves when the service stops. */
@@ -23,6 +24,7 @@ export class ModelsLifetime
     private readonly registry: ProviderRegistry,
     private readonly turns: TurnService,
     private readonly relay: UsageRelay,
+    private readonly sweep: TurnSweep,
   ) {}
 
   onModuleInit(): void {
@@ -33,9 +35,11 @@ export class ModelsLifetime
 
   onApplicationBootstrap(): void {
     this.relay.start()
+    this.sweep.start()
   }
 
   async beforeApplicationShutdown(): Promise<void> {
+    this.sweep.stop()
     await this.turns.drain(DRAIN_WITHIN)
     await this.relay.stop()
   }

@@ -32,6 +32,7 @@ import { Holders } from './session/holder.repository.js'
 import { TurnRepository } from './turn/turn.repository.js'
 import { TurnRpc } from './turn/turn.rpc.js'
 import { TurnService } from './turn/turn.service.js'
+import { TurnSweep } from './turn/turn.sweep.js'
 import { BudgetService } from './usage/budget.service.js'
 import { SpendRepository } from './usage/spend.repository.js'
 import { UsageRelay } from './usage/usage.relay.js'
@@ -114,8 +115,9 @@ const features: Provider[] = [
     CLOCK,
     LOG,
   ),
+  built(TurnSweep, Database, TurnRepository, Holders, CLOCK, LOG),
   built(UsageRelay, Database, Outbox, Bus, CLOCK, LOG),
-  built(ModelsLifetime, Database, DatabaseSession, ProviderRegistry, TurnService, UsageRelay),
+  built(ModelsLifetime, Database, DatabaseSession, ProviderRegistry, TurnService, UsageRelay, TurnSweep),
   CredentialRpc,
   ConfigRpc,
   ReadinessRpc,

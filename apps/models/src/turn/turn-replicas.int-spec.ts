@@ -16,6 +16,7 @@ import {
   turnCall,
   useMock,
 } from '../../../../test/support/models-service.js'
+import { TurnSweep } from './turn.sweep.js'
 
 let models: ModelsUnderTest
 beforeEach(async () => {
@@ -49,6 +50,26 @@ const startProcess = async (): Promise<ChildProcess> => {
   await waitFor(() => said.includes('"msg":"serving"'), { timeout: 15_000, what: 'a second process of the service' })
   return child
 }
+
+describe('a call that nobody asks for again', () => {
+  it('is said to be of unknown outcome once its process is gone, never while that lives', async () => {
+    const [left, running] = [newNode(), newNode()]
+    await models.database.query(
+      `INSERT INTO models.calls (node_id, turn, step, attempt, request_hash, status, holder, started_at)
+       VALUES ($1, 1, 1, 1, '', 'started', 'models-00000000deadbeef', now())`,
+      [left],
+    )
+    const release = models.mock.hold({ text: 'still running' })
+    const asked = answered(ask(models, turnCall(running)))
+    await waitFor(() => isStarted(running))
+    const sweep = models.service.app.get(TurnSweep, { strict: false })
+    await waitFor(async () => (await sweep.round()) === 1, { timeout: 10_000 })
+    expect(await rows(left)).toMatchObject([{ attempt: 1, status: 'outcome_unknown' }])
+    expect(await isStarted(running)).toBe(true)
+    release()
+    expect(textOf((await asked).answer)).toBe('still running')
+  })
+})
 
 describe('two replicas', () => {
   it('wait for each other instead of buying twice, and cancel for each other', async () => {

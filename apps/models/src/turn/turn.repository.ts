@@ -44,6 +44,11 @@ const NEWEST = `SELECT attempt, status, holder, request_hash AS "requestHash", r
 const FORSAKE = `UPDATE models.calls SET status = 'outcome_unknown', ended_at = $6
   WHERE ${OF_STEP} AND attempt = $4 AND holder = $5 AND status = 'started'`
 
+const OPEN_HOLDERS = "SELECT DISTINCT holder FROM models.calls WHERE status = 'started'"
+
+const FORSAKE_ALL = `UPDATE models.calls SET status = 'outcome_unknown', ended_at = $2
+  WHERE holder = $1 AND status = 'started' RETURNING 1`
+
 const FINISH = `UPDATE models.calls SET status = $6, ended_at = $7, provider = $8, model = $9, response = $10, error = $11,
     input_tokens = $12, output_tokens = $13, cached_tokens = $14, cost_usd = $15
   WHERE ${OF_STEP} AND attempt = $4 AND holder = $5 AND status = 'started'`
@@ -71,6 +76,16 @@ export class TurnRepository {
   /** Gives up an attempt whose holder is gone: whether it was answered, and paid for, nobody knows. */
   async forsake(reader: Reader, key: StepKey, { attempt, holder }: RecordedCall, now: number): Promise<void> {
     await reader.query(FORSAKE, [...ofStep(key), attempt, holder, new Date(now)])
+  }
+
+  /** Names of all that hold attempts without an end. */
+  async openHolders(reader: Reader): Promise<string[]> {
+    return (await reader.query<{ holder: string }>(OPEN_HOLDERS)).map(({ holder }) => holder)
+  }
+
+  /** As `forsake`, of everything that a holder left open; answers how many attempts that were. */
+  async forsakeAll(reader: Reader, holder: string, now: number): Promise<number> {
+    return (await reader.query(FORSAKE_ALL, [holder, new Date(now)])).length
   }
 
   /** Records an attempt's end; answers whether it was still open. */

@@ -176,8 +176,9 @@ export class TurnService {
     const by = { attempt, holder: this.session.holder, now: this.clock.now() }
     await this.writer.transact(systemContext('models'), async ({ tx }) => {
       if (!(await this.turns.finish(tx, key, by, end)) || end.status !== 'completed') return
+      const { input_tokens, output_tokens } = end.answer.usage
       this.spend.add(tx, `node:${key.nodeId}`, end.answer)
-      tx.deliver(usageMessage(`${nameOf(key)}/${attempt}`, key.nodeId, end.answer))
+      tx.deliver(usageMessage(`${nameOf(key)}/${attempt}`, key.nodeId, end.answer, input_tokens + output_tokens))
     })
   }
 }
