@@ -35,7 +35,10 @@ export class JournalClient {
 
   async #send(entries: Entry[]): Promise<Next> {
     try {
-      const answer = await this.daemon.post<NodesBrokerJournalResponse>('broker/journal', { from: this.next, entries })
+      const answer = await this.daemon.post<NodesBrokerJournalResponse>('broker/journal', {
+        from: this.next,
+        entries: storable(entries),
+      })
       this.next = answer.next_ord
       return answer.next
     } catch (error) {
@@ -54,11 +57,18 @@ export class JournalClient {
     })
     const answer = await this.daemon.post<NodesBrokerJournalResponse>('broker/journal', {
       from: this.next,
-      entries: rest,
+      entries: storable(rest),
     })
     this.next = answer.next_ord
     return answer.next
   }
+}
+
+/** No database keeps U+0000: where a program or a model wrote it, the record has the replacement character. */
+const storable = (entries: Entry[]): Entry[] => {
+  const text = JSON.stringify(entries)
+  if (!text.includes('\\u0000')) return entries
+  return JSON.parse(text.replace(/\\(u0000|.)/g, (found, escaped) => (escaped === 'u0000' ? '\\ufffd' : found)))
 }
 
 const batchesOf = (entries: Entry[]): Entry[][] => {

@@ -63,6 +63,15 @@ describe('a program', () => {
     expect(outputsOf(node)).toEqual(['a\ufffdb\\u0000\ufffd'])
   })
 
+  // The report that a resident's first run left behind was taken for one that the second pushed itself: it had none.
+  it('is left to the reports of its own run alone', async () => {
+    const node = exec('echo again')
+    node.given.lifecycle = 'resident'
+    node.reports.push({ kind: 'update', body: 'of the run before', engagement: 1 })
+    work(stage, node)
+    expect(await ended(node)).toMatchObject({ status: 'completed', final: 'again' })
+  })
+
   it('fails with what it said last', async () => {
     const node = work(stage, exec('echo oops >&2; exit 7'))
     expect(await ended(node)).toMatchObject({

@@ -6,7 +6,7 @@ import { faultOf } from '../node/fault.js'
 import { mailPart } from '../node/mail.text.js'
 import type { NodeEngine } from '../node/node.engine.js'
 import { Interrupted, type NodeSession } from '../node/node.session.js'
-import { hasReport } from '../node/own.reports.js'
+import { hasReport, reportsOf } from '../node/own.reports.js'
 import type { OpenTurn } from '../node/turn.state.js'
 import { toolEnvironment } from '../process/tool-environment.js'
 import type { ToolEnd, ToolProcess } from '../process/tool-process.js'
@@ -21,6 +21,8 @@ type TurnEnded = Extract<Entry, { type: 'turn_ended' }>
 /** Runs a program of the caller's: one run a turn. A run whose end nobody saw is never repeated by itself. */
 export class ExecEngine implements NodeEngine {
   readonly #spec: ExecSpec
+  /** Reports of earlier runs, which a resident's present one has no part in. */
+  readonly #earlier = new Set<string>()
 
   constructor(private readonly session: NodeSession) {
     const { exec } = session.assignment
@@ -42,6 +44,9 @@ export class ExecEngine implements NodeEngine {
         input: { argv: this.#spec.argv, cwd: session.assignment.cwd },
       },
     )
+    if (session.assignment.lifecycle === 'resident') {
+      for await (const { id } of reportsOf(session.daemon)) this.#earlier.add(id)
+    }
     session.deltas.begin()
     const record = new ExecRecord((channel, text) => session.deltas.push(channel, text, call_id))
     const began = monotonic()
@@ -160,11 +165,11 @@ export class ExecEngine implements NodeEngine {
   /** Whether the program pushed a report itself: its last one then counts as the final one. */
   #reported(): Promise<boolean> {
     const { assignment, daemon } = this.session
-    return hasReport(daemon, ({ engagement }) => engagement >= assignment.engagement)
+    return hasReport(daemon, ({ id, engagement }) => engagement >= assignment.engagement && !this.#earlier.has(id))
   }
 
   #refusal(error: NodeJS.ErrnoException): string {
-    const [program] = this.#spec.argv
+    const program = this.#spec.argv[0]?.slice(0, 200)
     const { cwd } = this.session.assignment
     if (error.syscall === 'cwd') return `The working directory ${cwd} can't be entered: ${error.message}`
     switch (error.code) {
