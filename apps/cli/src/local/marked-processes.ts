@@ -1,6 +1,7 @@
 import { readdirSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
 import { until } from '../clock.js'
-import { readText } from './data-directory.js'
+import { isAlive, type ProcessIdentity, readJson, readText } from './data-directory.js'
 
 const politeMs = 5000
 const finalMs = 2000
@@ -16,10 +17,10 @@ export const endMarked = async (dataDir: string): Promise<number[]> => {
     ['SIGTERM', politeMs],
     ['SIGKILL', finalMs],
   ] as const) {
-    for (const pid of marked(mark)) signal(pid, name)
-    if (await until(ms, () => (marked(mark).length ? undefined : true))) return []
+    for (const pid of left(dataDir, mark)) signal(pid, name)
+    if (await until(ms, () => (left(dataDir, mark).length ? undefined : true))) return []
   }
-  return marked(mark)
+  return left(dataDir, mark)
 }
 
 /** As the daemon makes it; undefined when the directory was never there. */
@@ -32,6 +33,18 @@ const markOf = async (dataDir: string): Promise<string | undefined> => {
     throw error
   }
 }
+
+/** Redis overwrites its environment with a title that holds no mark; its file in `run` names it. */
+const left = (dataDir: string, mark: string): number[] => [
+  ...new Set([...marked(mark), ...named(join(dataDir, 'run'))]),
+]
+
+const named = (run: string): number[] =>
+  readdirSync(run)
+    .filter((name) => name.endsWith('.pid'))
+    .flatMap((name) => readJson<ProcessIdentity>(join(run, name)) ?? [])
+    .filter(isAlive)
+    .map(({ pid }) => pid)
 
 const marked = (mark: string): number[] =>
   readdirSync('/proc')

@@ -14,6 +14,8 @@ export class Output {
     this.#coloured = (stream) => stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
     // `svc … | head` closes our output early: that ends the call, and is no failure.
     out.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+    // Remarks that nobody reads are no reason to give up.
+    err.on('error', () => undefined)
   }
 
   get isTerminal(): boolean {
@@ -41,7 +43,7 @@ export class Output {
 
   /** A remark to the person, which is no part of the result. */
   note(text: string): void {
-    this.#err.write(`${text}\n`)
+    this.#err.write(`${this.#err.isTTY === true ? printable(text) : text}\n`)
   }
 
   paint(format: Format, text: string): string {

@@ -1,9 +1,11 @@
+import { cut, padded, widthOf } from './width.js'
+
 /** Rows under headings, columns two spaces apart; nothing but the headings where there are no rows. */
 export const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string => {
-  const widths = headings.map((heading, at) => Math.max(heading.length, ...rows.map((row) => (row[at] ?? '').length)))
+  const widths = headings.map((heading, at) => Math.max(heading.length, ...rows.map((row) => widthOf(row[at] ?? ''))))
   const lineOf = (cells: readonly string[]) =>
     cells
-      .map((cell, at) => (at === cells.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)))
+      .map((cell, at) => (at === cells.length - 1 ? cell : padded(cell, widths[at] ?? 0)))
       .join('  ')
       .trimEnd()
   return [headings, ...rows].map(lineOf).join('\n')
@@ -16,8 +18,8 @@ export const facts = (pairs: readonly (readonly [string, string | number | null 
   return given.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')
 }
 
-/** The first line of a text, cut to a length. */
+/** The first line of a text, cut to so many columns. */
 export const brief = (text: string, length = 60): string => {
   const [first = ''] = text.split('\n')
-  return first.length > length ? `${first.slice(0, length - 1)}…` : first
+  return cut(first, length)
 }

@@ -24,6 +24,10 @@ export const registerConnect = (sys: Command, shell: Shell): void => {
     // Says at once when the daemon is away or doesn't take this token.
     await (await client()).system.status()
     if (json) out.json({ base_url: baseUrl, token })
-    else out.line(`export SVC_BASE_URL=${baseUrl}\nexport SVC_TOKEN=${token}`)
+    else out.line(`export SVC_BASE_URL=${shellWord(baseUrl)}\nexport SVC_TOKEN=${shellWord(token)}`)
   })
 }
+
+/** As a shell takes it for one word: these lines are evaluated. */
+const shellWord = (text: string): string =>
+  /^[\w:./@%+=,[\]-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals'
+import { Output } from './output.js'
+import { brief, table } from './table.js'
+
+const terminal = (isTTY: boolean) => {
+  const written: string[] = []
+  const stream = { isTTY, write: (text: string) => written.push(text), on: () => stream }
+  return { stream: stream as unknown as NodeJS.WriteStream, written }
+}
+
+describe('what agents and programs say', () => {
+  it('does not steer the terminal, in results or in remarks', () => {
+    const [out, err] = [terminal(true), terminal(true)]
+    const output = new Output(out.stream, err.stream, {})
+    output.line('a\x1b]0;title\x07b\x1b[31mred\x1b[0m\x1b[2Jc')
+    output.note('error: \x1b[2Jgone')
+    expect(out.written).toEqual(['a]0;titleb\x1b[31mred\x1b[0m[2Jc\n'])
+    expect(err.written).toEqual(['error: [2Jgone\n'])
+  })
+
+  it('goes to a file or a pipe as it is', () => {
+    const [out, err] = [terminal(false), terminal(false)]
+    const output = new Output(out.stream, err.stream, {})
+    output.line('a\x1b[2Jb')
+    expect(out.written).toEqual(['a\x1b[2Jb\n'])
+  })
+})
+
+describe('a table', () => {
+  it('has its columns in line whatever the script', () => {
+    expect(
+      table(
+        ['NAME', 'AGE'],
+        [
+          ['\u65e5\u672c\u8a9e', '1s'],
+          ['e\u0301te\u0301', '2s'],
+          ['\ud83d\ude80', '3s'],
+        ],
+      ),
+    ).toBe('NAME    AGE\n\u65e5\u672c\u8a9e  1s\ne\u0301te\u0301     2s\n\ud83d\ude80      3s')
+  })
+
+  it('cuts a long name between characters', () => {
+    expect(brief('x'.repeat(70))).toBe(`${'x'.repeat(59)}\u2026`)
+    expect(brief('\ud83d\ude80'.repeat(4), 6)).toBe('\ud83d\ude80\ud83d\ude80\u2026')
+    expect(brief('first\nsecond')).toBe('first')
+  })
+})
