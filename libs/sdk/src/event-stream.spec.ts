@@ -99,6 +99,33 @@ describe('event streams', () => {
     expect(wire.received).toHaveLength(4)
   })
 
+  it("keep to the client's own number of retries", async () => {
+    wire.says(cut, cut, cut)
+    const hasty = new Client({ baseUrl: wire.url, maxRetries: 1 })
+    await expect(seqsOf(hasty.nodes.events(id))).rejects.toThrow(ConnectionError)
+    expect(wire.received).toHaveLength(2)
+  })
+
+  // Nothing is read while the caller works on an event; that was taken for a dead connection.
+  it('give the caller all the time that it needs for an event', async () => {
+    jest.useFakeTimers({ doNotFake: ['setTimeout', 'setImmediate', 'nextTick', 'performance', 'queueMicrotask'] })
+    let goOn: (() => void) | undefined
+    wire.says((response, request) => {
+      events(numbered(1), 'stays')(response, request)
+      goOn = () => void response.end('id: 2\nevent: turn.started\ndata: {"seq":2}\n\nevent: end\ndata: {}\n\n')
+    })
+    const seqs: number[] = []
+    for await (const { seq } of client.nodes.events(id, {}, { maxRetries: 0 })) {
+      seqs.push(seq)
+      if (seq === 1) {
+        jest.advanceTimersByTime(120_000)
+        goOn?.()
+      }
+    }
+    jest.useRealTimers()
+    expect(seqs).toEqual([1, 2])
+  })
+
   it('close the connection when the loop is left', async () => {
     const closed = new Promise<void>((resolve) => {
       wire.says((response, request) => {

@@ -54,7 +54,8 @@ export class EventStream<T> implements AsyncIterable<T> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     const request = this.#source.request()
-    const allowed = request.maxRetries ?? (this.#source.resumes ? retriesInARow : 2)
+    const usual = this.#source.resumes ? retriesInARow : 2
+    const allowed = request.maxRetries ?? this.#source.transport.maxRetries ?? usual
     let failures = 0
     for (;;) {
       const connection = limited(request.signal)
@@ -77,7 +78,9 @@ export class EventStream<T> implements AsyncIterable<T> {
           if (!this.#isNew(event)) continue
           const item = parsed(event) as T
           if (event.id !== undefined) this.#lastId = event.id
+          watch.hold()
           yield item
+          watch.heard()
         }
       } catch (error) {
         failure = connection.signal.aborted ? connection.signal.reason : error
@@ -113,13 +116,19 @@ export class EventStream<T> implements AsyncIterable<T> {
 
 const watchSilence = (connection: Limit) => {
   let quiet = 0
+  let held = false
   const timer = setInterval(() => {
-    quiet += 1
+    if (!held) quiet += 1
     if (quiet >= 2) connection.abort(new ConnectionError(`nothing came for ${longestSilence / 1000} s`))
   }, longestSilence / 2)
   return {
     heard: () => {
       quiet = 0
+      held = false
+    },
+    /** The caller is busy with an event: that nothing is read meanwhile is no silence. */
+    hold: () => {
+      held = true
     },
     release: () => clearInterval(timer),
   }

@@ -28,6 +28,8 @@ interface Environment {
   readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> }
 }
 
+/** Timers can't count further; a longer limit, or none (`Infinity`), is this one (ms, some 24 days). */
+const longestTimeout = 2 ** 31 - 1
 const firstDelay = 500
 const longestDelay = 8000
 
@@ -62,7 +64,7 @@ export class Transport {
 
   /** Sends and reads one JSON answer; undefined for an empty one. */
   async json<T>(call: Outgoing): Promise<T> {
-    const timeout = call.timeout ?? this.timeout
+    const timeout = this.#timeoutOf(call)
     const until = monotonic() + timeout
     const limit = limited(call.signal, timeout, () => new TimeoutError(timeout))
     const headers = this.#headers(call, 'application/json')
@@ -90,7 +92,7 @@ export class Transport {
    * the stream.
    */
   async open(call: Outgoing, connection: Limit): Promise<ReadableStream<Uint8Array>> {
-    const timeout = call.timeout ?? this.timeout
+    const timeout = this.#timeoutOf(call)
     const timer = setTimeout(() => connection.abort(new TimeoutError(timeout)), timeout)
     try {
       const response = await this.#fetchOnce(call, this.#headers(call, 'text/event-stream'), connection.signal)
@@ -103,6 +105,10 @@ export class Transport {
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  #timeoutOf(call: Outgoing): number {
+    return Math.min(call.timeout ?? this.timeout, longestTimeout)
   }
 
   async #fetchOnce(call: Outgoing, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
