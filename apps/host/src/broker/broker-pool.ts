@@ -46,9 +46,10 @@ export class BrokerPool {
   take(poolKey: string): BrokerProcess {
     const used = this.#used.findLastIndex(({ process }) => process.poolKey === poolKey && process.alive)
     if (used >= 0) return this.#used.splice(used, 1)[0]!.process
-    const fresh = this.#fresh.shift()
+    // One that died just now is still in the list until its exit is told.
+    const fresh = this.#fresh.findIndex((process) => process.alive)
     this.#refillSoon()
-    if (fresh) return fresh
+    if (fresh >= 0) return this.#fresh.splice(fresh, 1)[0]!
     this.#misses.push(this.clock.monotonic())
     return this.#watched(this.start())
   }

@@ -24,6 +24,8 @@ const brokerFlags = ['--max-semi-space-size=2', '--disable-warning=ExperimentalW
 
 const kept = ['PATH', 'HOME', 'LANG', 'TZ', 'TERM'] as const
 const tailBytes = 4000
+/** After a broker's exit its last words may still be on their way (ms). */
+const lastWordsLimit = 250
 
 /** Nothing of the daemon's own environment but where programs are and how the person's terminal speaks. */
 export const brokerEnvironment = (
@@ -41,7 +43,7 @@ export class BrokerProcess {
   readonly pid: number
   readonly startedAt: string
   readonly mark: string
-  /** Resolves when the process itself is gone; its tools may still live. */
+  /** Resolves when the process itself is gone and its last words were read; its tools may still live. */
   readonly exited: Promise<BrokerExitStatus>
   /** Nodes that it was given so far. */
   served = 0
@@ -107,7 +109,14 @@ export class BrokerProcess {
         this.alive = false
         resolve({ code, signal })
       }
-      this.#child.once('exit', finish)
+      this.#child.once('exit', (code, signal) => {
+        this.alive = false
+        const callOff = this.#clock.after(lastWordsLimit, () => finish(code, signal))
+        this.#child.once('close', () => {
+          callOff()
+          finish(code, signal)
+        })
+      })
       this.#child.on('error', (error) => {
         this.#tail = `${this.#tail}${error.message}\n`.slice(-tailBytes)
         if (this.#child.pid === undefined) finish(null, null)
