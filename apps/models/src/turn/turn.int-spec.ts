@@ -222,6 +222,34 @@ describe('cancelling the model call of a turn', () => {
   })
 })
 
+describe('a call whose row is closed before it ends', () => {
+  /** Closes the row of a call while the provider is answering. */
+  const closedMeanwhile = async (closing: string) => {
+    const call = turnCall(newNode())
+    const release = models.mock.hold({ text: 'told late' })
+    const asked = answered(ask(models, call))
+    asked.catch(() => undefined)
+    await waitFor(async () => (await statuses(call.id))[0] === 'started')
+    await models.database.query(`UPDATE models.calls SET ended_at = now(), ${closing} WHERE node_id = $1`, [call.id])
+    release()
+    return { call, asked }
+  }
+
+  // A replica that had lost its session with the database was taken for dead; what it told afterwards stood in no record,
+  // so that the next to ask bought the step again.
+  it('by a replica that took its process for dead is not answered, and is bought again', async () => {
+    const { call, asked } = await closedMeanwhile("status = 'outcome_unknown'")
+    await expect(asked).rejects.toMatchObject({ code: 'model_call_unknown' })
+    models.mock.always({ text: 'again' })
+    expect(await answered(ask(models, call))).toMatchObject({ replayed: false, unknown_attempts: 1 })
+  })
+
+  it('by a commit whose answer was lost is answered', async () => {
+    const { asked } = await closedMeanwhile("status = 'completed', response = '{}'")
+    expect((await asked).streamed).toBe('told late')
+  })
+})
+
 describe('a call whose process is gone', () => {
   const started = (node: string, holder: string) =>
     models.database.query(

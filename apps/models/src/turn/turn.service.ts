@@ -3,6 +3,7 @@ import type { LlmAnswer, LlmItem, TurnCall } from '#common/contract/index.js'
 import { backoff, type Clock, pause } from '#common/kernel/clock.js'
 import { type Context, systemContext } from '#common/kernel/context.js'
 import type { Database } from '#common/kernel/database/database.js'
+import type { Tx } from '#common/kernel/database/tx.js'
 import type { Writer } from '#common/kernel/database/writer.js'
 import { hasCode, isSvcError, SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
@@ -175,10 +176,23 @@ export class TurnService {
   async #recordOnce(key: StepKey, attempt: number, end: CallEnd): Promise<void> {
     const by = { attempt, holder: this.session.holder, now: this.clock.now() }
     await this.writer.transact(systemContext('models'), async ({ tx }) => {
-      if (!(await this.turns.finish(tx, key, by, end)) || end.status !== 'completed') return
+      const open = await this.turns.finish(tx, key, by, end)
+      if (end.status !== 'completed') return
+      if (!open) return this.#requireRecorded(tx, key, attempt)
       const { input_tokens, output_tokens } = end.answer.usage
       this.spend.add(tx, `node:${key.nodeId}`, end.answer)
       tx.deliver(usageMessage(`${nameOf(key)}/${attempt}`, key.nodeId, end.answer, input_tokens + output_tokens))
     })
+  }
+
+  /**
+   * Of an attempt that was closed already: by ourselves, when the answer to our commit was lost; else by a replica that
+   * took us for dead.
+   *
+   * @throws SvcError model_call_unknown
+   */
+  async #requireRecorded(tx: Tx, key: StepKey, attempt: number): Promise<void> {
+    const newest = await this.turns.newest(tx, key)
+    if (newest?.attempt !== attempt || newest.status !== 'completed') throw new SvcError('model_call_unknown')
   }
 }
