@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { identify } from '#common/kernel/servers/process-identity.js'
-import { take } from '#common/testing/wait-for.js'
+import { take, waitFor } from '#common/testing/wait-for.js'
 import { svc } from '../support/command.js'
 import { TestDaemon } from '../support/daemon.js'
 
@@ -58,5 +58,21 @@ describe('svc sys', () => {
     expect(end).toMatchObject({ code: 0, stdout: 'Stopped; no process of svc is left.\n' })
     expect(daemon.processes.all()).toEqual([])
     expect(identify(Number(readFileSync(join(daemon.workDir, 'pid'), 'utf8')))).toBeUndefined()
+  })
+
+  // Redis overwrites the environment that its mark was looked for in: it was left behind, and said to be gone.
+  it('leaves no process behind either when the daemon had been killed', async () => {
+    await daemon.start()
+    const servers = (['postgres', 'nats', 'redis', 'host'] as const).map(
+      (name) => daemon.processes.find(name)?.pid ?? 0,
+    )
+    daemon.processes.kill('daemon')
+    await waitFor(() => !daemon.processes.find('daemon'), { what: 'the end of the daemon' })
+
+    const end = await svc(daemon, ['sys', 'down', '--nodes'])
+
+    expect(end).toMatchObject({ code: 0, stderr: '' })
+    expect(servers.map((pid) => identify(pid))).toEqual([undefined, undefined, undefined, undefined])
+    expect(daemon.processes.all()).toEqual([])
   })
 })

@@ -3,7 +3,8 @@
 import { rmSync } from 'node:fs'
 import { openDataDirectory } from '#common/kernel/servers/data-directory.js'
 import { lockHolder } from '#common/kernel/servers/data-lock.js'
-import { findMarked, signal } from '#common/kernel/servers/process-identity.js'
+import { processesOf } from '#common/kernel/servers/directory-processes.js'
+import { signal } from '#common/kernel/servers/process-identity.js'
 import { waitFor } from '#common/testing/wait-for.js'
 
 const [dataDir, ...others] = process.argv.slice(2)
@@ -15,7 +16,7 @@ async function clear() {
   // The daemon first: it would start again what is ended beside it. A stopped process takes SIGKILL too.
   await waitFor(
     () => {
-      const left = [lockHolder(data) ?? [], findMarked(data.mark)].flat()
+      const left = [lockHolder(data) ?? [], processesOf(data)].flat()
       for (const identity of left) signal(identity, 'SIGKILL')
       return left.length === 0
     },

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DataDirectory } from '#common/kernel/servers/data-directory.js'
 import { lockHolder } from '#common/kernel/servers/data-lock.js'
+import { processesOf } from '#common/kernel/servers/directory-processes.js'
 import {
   findByEnvironment,
   findMarked,
@@ -37,7 +38,7 @@ export class DaemonProcesses {
   /** Everything that serves this data directory. */
   all(): ProcessIdentity[] {
     const daemon = this.find('daemon')
-    return [...(daemon ? [daemon] : []), ...findMarked(this.data.mark)]
+    return [...(daemon ? [daemon] : []), ...processesOf(this.data)]
   }
 
   /** Processes that work for a node, by the mark of the broker that started each. */

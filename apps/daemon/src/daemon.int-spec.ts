@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { openDataDirectory } from '#common/kernel/servers/data-directory.js'
-import { findMarked, signal } from '#common/kernel/servers/process-identity.js'
+import { processesOf } from '#common/kernel/servers/directory-processes.js'
+import { signal } from '#common/kernel/servers/process-identity.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { readDaemonFile } from './daemon-file.js'
 import { projectRoot } from './project-root.js'
@@ -51,7 +52,7 @@ const end = async (child: ChildProcess, name: NodeJS.Signals): Promise<number | 
   return code
 }
 
-const marked = (): number[] => findMarked(openDataDirectory(dataDir).mark).map(({ pid }) => pid)
+const marked = (): number[] => processesOf(openDataDirectory(dataDir)).map(({ pid }) => pid)
 
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'svc-daemon-'))
@@ -60,9 +61,9 @@ beforeEach(() => {
 afterEach(async () => {
   for (const child of started) child.kill('SIGKILL')
   started = []
-  const { mark } = openDataDirectory(dataDir)
-  for (const identity of findMarked(mark)) signal(identity, 'SIGKILL')
-  await waitFor(() => findMarked(mark).length === 0, { timeout: 10_000, what: 'the end of all processes' })
+  const data = openDataDirectory(dataDir)
+  for (const identity of processesOf(data)) signal(identity, 'SIGKILL')
+  await waitFor(() => processesOf(data).length === 0, { timeout: 10_000, what: 'the end of all processes' })
   rmSync(dataDir, { recursive: true, force: true })
 })
 

@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import { pause, systemClock } from '#common/kernel/clock.js'
 import type { Logger } from '#common/kernel/log.js'
 import type { DataDirectory } from '#common/kernel/servers/data-directory.js'
+import { processesOf } from '#common/kernel/servers/directory-processes.js'
 import { readIfPresent, removeIfPresent, writePrivateFile } from '#common/kernel/servers/private-file.js'
-import { findMarked, type ProcessIdentity, signal } from '#common/kernel/servers/process-identity.js'
+import { type ProcessIdentity, signal } from '#common/kernel/servers/process-identity.js'
 
 /**
  * How the command says more than a signal can: it writes `run/down.json`, sends SIGTERM to the holder of the lock, waits
@@ -49,18 +50,18 @@ export function reportDown(data: DataDirectory, result: DownOutcome): void {
  * seconds. Answers those that survive that.
  */
 export async function endMarked(data: DataDirectory, log: Logger): Promise<number[]> {
-  const first = findMarked(data.mark)
+  const first = processesOf(data)
   if (first.length > 0) log.warn({ pids: first.map(({ pid }) => pid) }, 'processes were left behind, ending them')
   for (const identity of first) signalOrNote(identity, 'SIGTERM', log)
   if (await goneWithin(data, 5000)) return []
-  for (const identity of findMarked(data.mark)) signalOrNote(identity, 'SIGKILL', log)
+  for (const identity of processesOf(data)) signalOrNote(identity, 'SIGKILL', log)
   await goneWithin(data, 2000)
-  return findMarked(data.mark).map(({ pid }) => pid)
+  return processesOf(data).map(({ pid }) => pid)
 }
 
 async function goneWithin(data: DataDirectory, ms: number): Promise<boolean> {
   const until = systemClock.monotonic() + ms
-  while (findMarked(data.mark).length > 0) {
+  while (processesOf(data).length > 0) {
     if (systemClock.monotonic() > until) return false
     await pause(systemClock, 20)
   }

@@ -10,9 +10,10 @@ import pg from 'pg'
 import { waitFor } from '../../testing/wait-for.js'
 import { openDataDirectory } from './data-directory.js'
 import { acquireDataLock, DataDirectoryBusy, lockHolder } from './data-lock.js'
+import { processesOf } from './directory-processes.js'
 import { readIfPresent } from './private-file.js'
 import { type PrivateServers, startPrivateServers } from './private-servers.js'
-import { findMarked, ownIdentity, parseIdentity } from './process-identity.js'
+import { ownIdentity, parseIdentity } from './process-identity.js'
 import { silentLog } from './server-log.js'
 
 let dataDir: string
@@ -103,7 +104,7 @@ describe('starting again', () => {
     const first = await start()
     await query(first.databaseUrl, 'create table kept as select 42 as answer')
     await first.stop()
-    expect(findMarked(openDataDirectory(dataDir).mark)).toEqual([])
+    expect(processesOf(openDataDirectory(dataDir))).toEqual([])
 
     const second = await start()
 
