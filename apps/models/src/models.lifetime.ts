@@ -5,6 +5,7 @@ import type {
   OnModuleInit,
 } from '@nestjs/common'
 import type { Database } from '#common/kernel/database/database.js'
+import type { SchemaThread } from '#common/kernel/schema/schema.thread.js'
 import type { ProviderRegistry } from './provider/provider.registry.js'
 import { channels, type DatabaseSession } from './session/database-session.repository.js'
 import type { TurnService } from './turn/turn.service.js'
@@ -25,6 +26,7 @@ export class ModelsLifetime
     private readonly turns: TurnService,
     private readonly relay: UsageRelay,
     private readonly sweep: TurnSweep,
+    private readonly schemas: SchemaThread,
   ) {}
 
   onModuleInit(): void {
@@ -45,6 +47,7 @@ export class ModelsLifetime
   }
 
   async onApplicationShutdown(): Promise<void> {
+    await this.schemas.close()
     await this.session.close()
     await this.database.close()
   }

@@ -7,6 +7,7 @@ import { CLOCK, systemClock } from '#common/kernel/clock.js'
 import { Database } from '#common/kernel/database/database.js'
 import { Outbox } from '#common/kernel/database/outbox.js'
 import { Writer } from '#common/kernel/database/writer.js'
+import { SchemaThread } from '#common/kernel/schema/schema.thread.js'
 import { LOG, type ServiceDefinition, type ServiceSetup } from '#common/kernel/service.js'
 import { CallEngine } from './call/call.engine.js'
 import { CALL_LIMITS, type CallLimits, defaultCallLimits } from './call/call.limits.js'
@@ -63,6 +64,7 @@ const kernel = ({ settings, log }: ServiceSetup, limits: CallLimits): Provider[]
     },
     { provide: DatabaseSession, useFactory: () => new DatabaseSession({ url, clock: systemClock, log }) },
     { provide: CredentialKeyring, useFactory: () => new CredentialKeyring(keyFile) },
+    { provide: SchemaThread, useFactory: () => new SchemaThread(systemClock, log) },
     { provide: CallSlots, useFactory: () => new CallSlots(limits.waiting) },
     { provide: ProviderHealth, useFactory: () => new ProviderHealth(systemClock) },
   ]
@@ -99,7 +101,7 @@ const features: Provider[] = [
     CLOCK,
   ),
   built(ConfigService, Database, Writer, ConfigRepository, ProviderRegistry, CLOCK),
-  built(CallEngine, ProviderRegistry, ModelFactory, ProviderHealth, CallSlots, CALL_LIMITS, CLOCK, LOG),
+  built(CallEngine, ProviderRegistry, ModelFactory, ProviderHealth, CallSlots, CALL_LIMITS, SchemaThread, CLOCK, LOG),
   built(BudgetService, Database, ProviderRegistry, SpendRepository),
   built(LlmService, Writer, CallEngine, BudgetService, SpendRepository, LOG),
   built(
@@ -117,7 +119,7 @@ const features: Provider[] = [
   ),
   built(TurnSweep, Database, TurnRepository, Holders, CLOCK, LOG),
   built(UsageRelay, Database, Outbox, Bus, CLOCK, LOG),
-  built(ModelsLifetime, Database, DatabaseSession, ProviderRegistry, TurnService, UsageRelay, TurnSweep),
+  built(ModelsLifetime, Database, DatabaseSession, ProviderRegistry, TurnService, UsageRelay, TurnSweep, SchemaThread),
   CredentialRpc,
   ConfigRpc,
   ReadinessRpc,

@@ -1,52 +1,22 @@
-import { Worker } from 'node:worker_threads'
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
-import { SvcError } from '#common/kernel/errors.js'
+import { type FieldFault, SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
+import { SchemaThread, schemaPatience } from '#common/kernel/schema/schema.thread.js'
 import { LOG } from '#common/kernel/service.js'
-import type { SchemaAnswer, SchemaQuestion } from './schema.worker.js'
 
-/** How long (ms) one check may take. */
-const patienceMs = 2000
-/** The first check of a thread starts it, which a busy machine does slowly (ms). */
-const startPatienceMs = 10_000
-/** A thread without work for this long (ms) is ended: most daemons never need one. */
-const idleMs = 60_000
-/** Memory (MiB) of the thread: a schema that needs more is refused. */
-const heapMiB = 64
-
-/** Checks under way; more are refused, so that hostile schemas can't queue up. */
-const queueLimit = 100
-
-interface Waiting {
-  readonly question: SchemaQuestion
-  readonly settle: (answer: SchemaAnswer | undefined) => void
-}
-
-/** Of this file's own kind: compiled in the daemon, as it is written in a test. */
-const workerFile = new URL(`./schema.worker${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url)
-
-/**
- * Compiles and applies JSON Schemas that callers sent. In a thread of its own, one check after another, each within a
- * bounded time and memory: a pattern that backtracks for ever, or a schema that compiles to a giant, costs its sender an
- * error, and never holds up the writer.
- */
+/** The result schemas of nodes: whether one can be used, and whether a value fits. */
 @Injectable()
 export class SchemaChecker implements OnApplicationShutdown {
-  private readonly waiting: Waiting[] = []
-  private worker: Worker | undefined
-  private asked: Waiting | undefined
-  private callOff: () => void = () => undefined
-  private count = 0
+  private readonly thread: SchemaThread
 
-  constructor(
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOG) private readonly log: Logger,
-  ) {}
+  constructor(@Inject(CLOCK) clock: Clock, @Inject(LOG) log: Logger) {
+    this.thread = new SchemaThread(clock, log)
+  }
 
   /** @throws SvcError validation_failed when the schema can't be used */
   async requireUsable(schema: Record<string, unknown>): Promise<void> {
-    const answer = await this.ask({ schema })
+    const answer = await this.thread.ask(schema)
     const why = answer ? answer.unusable : 'takes too long to compile'
     if (why === undefined) return
     throw new SvcError('validation_failed', undefined, {
@@ -56,73 +26,19 @@ export class SchemaChecker implements OnApplicationShutdown {
 
   /** @throws SvcError result_schema_mismatch with each difference and its place */
   async requireFit(schema: Record<string, unknown>, value: unknown): Promise<void> {
-    const answer = await this.ask({ schema, value: { given: value } })
-    const errors = answer
-      ? answer.unusable === undefined
-        ? answer.faults
-        : [{ pointer: '/value', message: `can't be checked: ${answer.unusable}` }]
-      : [{ pointer: '/value', message: `takes too long to check against the schema (more than ${patienceMs} ms)` }]
+    const errors = await this.differences(schema, value)
     if (errors.length > 0) throw new SvcError('result_schema_mismatch', undefined, { errors })
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.callOff()
-    await this.worker?.terminate()
+    await this.thread.close()
   }
 
-  /** Answers undefined when the time or the memory ran out. */
-  private ask(what: Omit<SchemaQuestion, 'id'>): Promise<SchemaAnswer | undefined> {
-    if (this.waiting.length >= queueLimit) throw new SvcError('rate_limited', 'Too many schemas are being checked.')
-    this.count += 1
-    const question = { ...what, id: this.count }
-    return new Promise((settle) => {
-      this.waiting.push({ question, settle })
-      this.next()
-    })
-  }
-
-  private next(): void {
-    if (this.asked) return
-    this.asked = this.waiting.shift()
-    this.callOff()
-    if (!this.asked) {
-      this.callOff = this.clock.after(idleMs, () => this.drop())
-      return
-    }
-    const fresh = this.worker === undefined
-    this.worker ??= this.start()
-    const { worker } = this
-    this.callOff = this.clock.after(fresh ? startPatienceMs : patienceMs, () => this.answered(worker, undefined))
-    worker.postMessage(this.asked.question)
-  }
-
-  private start(): Worker {
-    const worker = new Worker(workerFile, {
-      resourceLimits: { maxOldGenerationSizeMb: heapMiB },
-      env: {},
-      execArgv: [],
-    })
-    worker.on('message', (answer: SchemaAnswer) => this.answered(worker, answer))
-    worker.on('error', (err) => {
-      this.log.warn({ err }, 'the thread that checks schemas ended')
-      this.answered(worker, undefined)
-    })
-    worker.unref()
-    return worker
-  }
-
-  private answered(worker: Worker, answer: SchemaAnswer | undefined): void {
-    if (worker !== this.worker) return
-    if (!answer) this.drop()
-    const { asked } = this
-    this.asked = undefined
-    asked?.settle(answer)
-    this.next()
-  }
-
-  private drop(): void {
-    const { worker } = this
-    this.worker = undefined
-    void worker?.terminate()
+  private async differences(schema: Record<string, unknown>, given: unknown): Promise<FieldFault[]> {
+    const answer = await this.thread.ask(schema, { given })
+    const whole = (message: string): FieldFault[] => [{ pointer: '/value', message }]
+    if (!answer) return whole(`takes too long to check against the schema (more than ${schemaPatience} ms)`)
+    if (answer.unusable !== undefined) return whole(`can't be checked: ${answer.unusable}`)
+    return answer.faults.map(({ pointer, message }) => ({ pointer: `/value${pointer}`, message }))
   }
 }

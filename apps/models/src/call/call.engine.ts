@@ -3,6 +3,7 @@ import type { LlmAnswer } from '#common/contract/index.js'
 import type { Clock } from '#common/kernel/clock.js'
 import { isSvcError, SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
+import type { SchemaThread } from '#common/kernel/schema/schema.thread.js'
 import { splitRung } from '../config/config.rules.js'
 import { ladderFor } from '../config/ladder.js'
 import { costOf } from '../config/price.js'
@@ -45,6 +46,7 @@ export class CallEngine {
     private readonly health: ProviderHealth,
     private readonly slots: CallSlots,
     private readonly limits: CallLimits,
+    private readonly schemas: SchemaThread,
     private readonly clock: Clock,
     private readonly log: Logger,
   ) {}
@@ -59,7 +61,7 @@ export class CallEngine {
   async run(call: EngineCall, signal: AbortSignal, emit: (item: DeltaItem) => void): Promise<LlmAnswer> {
     const providers = await this.registry.current()
     const rungs = this.#rungs(call, providers)
-    const judge = call.schema && (await outputJudge(call.schema))
+    const judge = call.schema && (await outputJudge(call.schema, this.schemas))
     const limit = providers.config.document.limits.concurrent_calls ?? this.limits.concurrent
     return this.slots.run(limit, signal, () => this.#climb({ call, providers, rungs, judge, signal, emit }))
   }
@@ -154,12 +156,17 @@ export class CallEngine {
     }
   }
 
-  #answer(rung: Rung, { judge, providers }: Climb, collected: CollectedAnswer, attempts: Attempt[]): LlmAnswer {
+  async #answer(
+    rung: Rung,
+    { judge, providers }: Climb,
+    collected: CollectedAnswer,
+    attempts: Attempt[],
+  ): Promise<LlmAnswer> {
     const { content, finishReason, tokens } = collected
     const cost_usd = costOf(rung.name, tokens, providers.config.document.prices)
     return {
       content,
-      ...(judge && { output: judge.judge(content, { provider: rung.provider.name, model: rung.model }) }),
+      ...(judge && { output: await judge.judge(content, { provider: rung.provider.name, model: rung.model }) }),
       finish_reason: finishReason,
       model: rung.name,
       usage: { ...tokens, cost_usd },

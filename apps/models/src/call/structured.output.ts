@@ -1,49 +1,27 @@
-import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js'
 import type { ContentPart } from '#common/contract/index.js'
-import { SvcError } from '#common/kernel/errors.js'
+import { type FieldFault, SvcError } from '#common/kernel/errors.js'
+import type { SchemaThread } from '#common/kernel/schema/schema.thread.js'
 
 /** Judges the value that a call with a schema must return. */
 export interface OutputJudge {
   /** The value in an answer. @throws SvcError model_error with the differences when it does not fit. */
-  judge(content: readonly ContentPart[], rung: { provider: string; model: string }): unknown
-}
-
-let shared: Promise<Ajv2020> | undefined
-
-const validator = (): Promise<Ajv2020> => {
-  shared ??= (async () => {
-    const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')])
-    const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true })
-    const addFormats = (formats.default.default ?? formats.default) as unknown as (ajv: Ajv2020) => void
-    addFormats(ajv)
-    return ajv
-  })()
-  return shared
-}
-
-const compile = async (schema: Record<string, unknown>): Promise<ValidateFunction> => {
-  const ajv = await validator()
-  // an identifier would be remembered, and refused at the next call
-  const { $id: _id, ...nameless } = schema
-  try {
-    return ajv.compile(nameless)
-  } catch (error) {
-    const message = `is not a JSON Schema of draft 2020-12: ${(error as Error).message}`
-    throw new SvcError('validation_failed', undefined, { errors: [{ pointer: '/schema', message }] })
-  } finally {
-    ajv.removeSchema(nameless)
-  }
+  judge(content: readonly ContentPart[], rung: { provider: string; model: string }): Promise<unknown>
 }
 
 /** Models like to wrap JSON into a fence of Markdown. */
 const unfenced = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text
 
 /** @throws SvcError validation_failed when the schema itself is none. */
-export const outputJudge = async (schema: Record<string, unknown>): Promise<OutputJudge> => {
-  const validate = await compile(schema)
+export const outputJudge = async (schema: Record<string, unknown>, schemas: SchemaThread): Promise<OutputJudge> => {
+  const known = await schemas.ask(schema)
+  const unusable = known ? known.unusable : 'it takes too long to compile'
+  if (unusable !== undefined) {
+    const message = `is not a JSON Schema of draft 2020-12: ${unusable}`
+    throw new SvcError('validation_failed', undefined, { errors: [{ pointer: '/schema', message }] })
+  }
   return {
-    judge: (content, { provider, model }) => {
-      const refuse = (message: string, errors: { pointer: string; message: string }[] = []): never => {
+    judge: async (content, { provider, model }) => {
+      const refuse = (message: string, errors: readonly FieldFault[] = []): never => {
         const fields = { provider, model, reason: 'schema_mismatch', errors }
         throw new SvcError('model_error', `${provider}/${model}: ${message}`, fields)
       }
@@ -54,12 +32,9 @@ export const outputJudge = async (schema: Record<string, unknown>): Promise<Outp
       } catch {
         return refuse('its answer is not JSON')
       }
-      if (validate(value)) return value
-      const errors = (validate.errors ?? []).slice(0, 20)
-      return refuse(
-        'its answer does not satisfy the schema',
-        errors.map((error) => ({ pointer: error.instancePath, message: error.message ?? error.keyword })),
-      )
+      const answer = await schemas.ask(schema, { given: value })
+      if (!answer) return refuse('its answer takes too long to check against the schema')
+      return answer.faults.length === 0 ? value : refuse('its answer does not satisfy the schema', answer.faults)
     },
   }
 }

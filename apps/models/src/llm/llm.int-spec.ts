@@ -320,6 +320,18 @@ describe('POST /v1/llm', () => {
     expect(JSON.stringify(missing)).toContain('svc model add mistral --base-url')
   })
 
+  // Schemas were applied on the service's own thread: one pattern of an agent could hold up the whole daemon for ever.
+  it('refuses an answer that takes for ever to check, and serves others meanwhile', async () => {
+    const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } }
+    models.mock.next({ text: JSON.stringify({ a: `${'a'.repeat(60)}!` }) })
+    const hostile = call({ schema })
+    hostile.catch(() => undefined)
+    await waitFor(() => bought(models.mock) === 1)
+    models.mock.always({ text: 'served' })
+    expect(textOf(await call({}))).toBe('served')
+    await expect(hostile).rejects.toMatchObject({ code: 'model_error', fields: { reason: 'schema_mismatch' } })
+  })
+
   it('refuses a schema that is none', async () => {
     await expect(call({ schema: { type: 'nonsense' } })).rejects.toMatchObject({
       code: 'validation_failed',

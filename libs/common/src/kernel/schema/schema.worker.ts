@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 
-/** One question to the checker's thread: whether a schema can be used, or whether a value fits it. */
+/** One question to the thread: whether a schema can be used, or whether a value fits it. */
 export interface SchemaQuestion {
   readonly id: number
   readonly schema: Record<string, unknown>
@@ -34,7 +34,7 @@ const answer = ({ id, schema, value }: SchemaQuestion): SchemaAnswer => {
   }
   if (!value || validate(value.given)) return { id, faults: [] }
   const faults = (validate.errors ?? []).slice(0, faultsShown).map((fault) => ({
-    pointer: `/value${fault.instancePath}`,
+    pointer: fault.instancePath,
     message: fault.message ?? 'does not fit the schema',
   }))
   return { id, faults }
