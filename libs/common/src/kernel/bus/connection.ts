@@ -8,7 +8,6 @@ import {
   type Status,
 } from '@nats-io/transport-node'
 import { backoff, type Clock, pause } from '../clock.js'
-import { isSvcError } from '../errors.js'
 import type { Logger } from '../log.js'
 import { tooLarge, unavailable } from './bus.errors.js'
 
@@ -22,6 +21,15 @@ export interface ConnectionSettings {
   /** Ends the attempts to connect for the first time. */
   readonly signal?: AbortSignal
 }
+
+interface Outgoing {
+  readonly subject: string
+  readonly data: Uint8Array
+  readonly reply: string | undefined
+}
+
+/** What waits for the end of a turn goes out before it when it is more than this (bytes). */
+const atOnce = 64 * 1024
 
 export interface BusSubscription {
   /** Set when the server refused it. */
@@ -56,6 +64,8 @@ export class BusConnection {
   readonly #back = new Set<() => void>()
   readonly #forbidden = new Set<(subject: string) => void>()
   #connected = true
+  #waiting: Outgoing[] = []
+  #waitingBytes = 0
 
   private constructor(
     private readonly nats: NatsConnection,
@@ -94,17 +104,32 @@ export class BusConnection {
   }
 
   /**
-   * Sends now, or not at all.
+   * Sends with all else that this turn of the event loop sends, or not at all: a system call costs more than a message.
    *
    * @throws SvcError `service_unavailable` while the connection is down, `payload_too_large` above the server's limit.
    */
   send(subject: string, data: Uint8Array, reply?: string): void {
     if (!this.#connected) throw unavailable('bus', 'not connected')
+    if (this.nats.isClosed()) throw unavailable('bus', 'closed')
     if (data.length > this.maxPayload) throw tooLarge(data.length, this.maxPayload)
-    try {
-      this.nats.publish(subject, data, reply === undefined ? undefined : { reply })
-    } catch (cause) {
-      throw isSvcError(cause) ? cause : Object.assign(unavailable('bus', 'closed'), { cause })
+    this.#waiting.push({ subject, data, reply })
+    this.#waitingBytes += data.length
+    if (this.#waitingBytes > atOnce) this.#sendWaiting()
+    else if (this.#waiting.length === 1) setImmediate(() => this.#sendWaiting())
+  }
+
+  #sendWaiting(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    this.#waitingBytes = 0
+    // Lost in the same turn: whoever waits for an answer hears of that, and nothing is kept for later.
+    if (!this.#connected) return
+    for (const { subject, data, reply } of waiting) {
+      try {
+        this.nats.publish(subject, data, reply === undefined ? undefined : { reply })
+      } catch (err) {
+        this.log.warn({ err, subject }, 'a message was not sent')
+      }
     }
   }
 
@@ -138,6 +163,7 @@ export class BusConnection {
 
   /** Resolves when the server has processed all that was sent before. */
   async flush(): Promise<void> {
+    this.#sendWaiting()
     await this.nats.flush()
   }
 
@@ -159,6 +185,7 @@ export class BusConnection {
   /** Sends what is under way and closes. */
   async drain(): Promise<void> {
     if (this.nats.isClosed() || this.nats.isDraining()) return
+    this.#sendWaiting()
     if (this.#connected) await this.nats.drain()
     else await this.nats.close()
     this.#connected = false
