@@ -33,6 +33,10 @@ const sessionOptions = (options: DatabaseOptions, epoch?: number): string =>
     'jit=off',
     // our statements are written for one plan whatever their values; planning some of them takes longer than running them
     'plan_cache_mode=force_generic_plan',
+    // that plan is made while tables are empty and kept while they grow: it must find rows by their index, never by a scan
+    'enable_seqscan=off',
+    'enable_hashjoin=off',
+    'enable_mergejoin=off',
     `statement_timeout=${options.statementTimeout ?? 10_000}`,
     `lock_timeout=${LOCK_TIMEOUT}`,
     `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION}`,
