@@ -73,7 +73,7 @@ export class NodeRepository {
     const [rows, modes] = await Promise.all([
       tx.query<NodeRecord>(
         `SELECT * FROM canvas.nodes
-          WHERE id = $1 OR id IN (SELECT subscriber FROM canvas.subscriptions WHERE publisher = $1)
+          WHERE id = ANY ($1::text || ARRAY(SELECT subscriber FROM canvas.subscriptions WHERE publisher = $1))
           ORDER BY id FOR NO KEY UPDATE`,
         [id],
       ),
