@@ -23,7 +23,7 @@ const ending = ({ lifecycle, result_schema }: Assignment): string => {
 
 const tools = `Use the tools rather than guessing: what you have not read or run, you do not know.
 - Read a file before you edit it. \`edit\` replaces an exact piece of text, so copy it from the file as it is.
-- Independent calls may be made together; they run at the same time.
+- Independent calls may be made together: they run at the same time, only changes of files one after another.
 - \`bash\` starts a new shell each time, in the working directory. Nobody can answer a prompt: pass the flags that make programs run without asking. What runs long or serves goes to the background with its output in a file.
 - When a call fails, read what it says and change something before you try again.
 - A call whose outcome is unknown may have happened: look before you repeat it.`

@@ -32,18 +32,20 @@ export const bashTool = ({ assignment, serve, processes }: NodeSession): Tool =>
       ...limits,
       file: join(serve.scratch_dir, `${turn}-${callId.replace(/[^\w-]/g, '_').slice(0, 80)}.log`),
     })
-    const decoder = new TextDecoder()
-    const hear = (chunk: Buffer): void => {
-      capture.add(chunk)
-      tell(decoder.decode(chunk, { stream: true }))
+    const hearing = (): ((chunk: Buffer) => void) => {
+      const decoder = new TextDecoder()
+      return (chunk) => {
+        capture.add(chunk)
+        tell(decoder.decode(chunk, { stream: true }))
+      }
     }
     const shell = processes.start({
       argv: ['bash', '-c', command],
       cwd: assignment.cwd,
       env: toolEnvironment(serve),
       input: false,
-      onStdout: hear,
-      onStderr: hear,
+      onStdout: hearing(),
+      onStderr: hearing(),
     })
     let cut: 'timeout' | 'abort' | undefined
     const kill = (why: 'timeout' | 'abort'): void => {

@@ -15,10 +15,19 @@ const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoExc
  * so that a link swapped in between leads nowhere else.
  */
 export class ConfinedFiles {
+  #changing: Promise<unknown> = Promise.resolve()
+
   constructor(
     readonly cwd: string,
     private readonly scratch: string,
   ) {}
+
+  /** Changes of files happen one after another, as they were asked for: of two at once the later would undo the earlier. */
+  change<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#changing.then(work)
+    this.#changing = done.catch(() => undefined)
+    return done
+  }
 
   /** How a path inside is shown: relative to the working directory. */
   shown(path: string): string {

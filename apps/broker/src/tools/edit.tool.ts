@@ -75,8 +75,11 @@ export const editTool = (files: ConfinedFiles): Tool => ({
   async run(input) {
     const path = textOf(input, 'path')
     const change = { old: textOf(input, 'old_text'), new: textOf(input, 'new_text'), all: flagOf(input, 'replace_all') }
-    const { text, lines } = edited(path, await readWhole(files, path), change)
-    await writeWhole(files, path, text)
+    const lines = await files.change(async () => {
+      const { text, lines } = edited(path, await readWhole(files, path), change)
+      await writeWhole(files, path, text)
+      return lines
+    })
     return {
       output: `Changed ${path} at line${lines.length > 1 ? 's' : ''} ${lines.slice(0, shownMatches).join(', ')}${lines.length > shownMatches ? ` and ${lines.length - shownMatches} more` : ''}.`,
     }

@@ -36,6 +36,18 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(home, { recursive: true, force: true }))
 
+describe('changes that are asked for together', () => {
+  // Both read the file before either had written it, and one of the two was lost.
+  it('all take effect, in their order', async () => {
+    put('a.txt', 'one\ntwo\nthree\n')
+    const edit = (old_text: string, new_text: string) => run(editTool(files), { path: 'a.txt', old_text, new_text })
+    const failing = edit('four', '4')
+    await Promise.all([edit('one', '1'), edit('two', '2'), edit('2\nthree', '2\n3'), failing.catch(() => undefined)])
+    expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('1\n2\n3\n')
+    await expect(failing).rejects.toThrow(/does not occur/)
+  })
+})
+
 describe('a search', () => {
   // Whatever this machine has: ripgrep took such a glob from the directory above, and found nothing.
   it('counts a glob with a slash from the directory that it searches', async () => {

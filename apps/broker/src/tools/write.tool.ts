@@ -18,7 +18,7 @@ export const writeTool = (files: ConfinedFiles): Tool => ({
   async run(input) {
     const path = textOf(input, 'path')
     const content = textOf(input, 'content')
-    const done = await writeWhole(files, path, content)
+    const done = await files.change(() => writeWhole(files, path, content))
     return { output: `${done === 'created' ? 'Made' : 'Replaced'} ${path} (${Buffer.byteLength(content)} bytes).` }
   },
 })
