@@ -134,12 +134,12 @@ export class ExecEngine implements NodeEngine {
         const announced = session.mailAnnounced()
         announced.catch(() => undefined)
         if ((await Promise.race([announced, over])) === 'over') return
-        const mail = await session.mailbox.take()
-        if (running.aborted) return session.mailbox.putBack(mail)
-        if (!mail.length) continue
-        await session.append({ type: 'message', turn, step, role: 'user', content: mail.map(mailPart) })
-        await session.mailbox.acknowledge(mail)
-        program.write(mail.map(mailLine).join(''))
+        for (let mail = await session.mailbox.take(); mail.length; mail = await session.mailbox.take()) {
+          if (running.aborted) return session.mailbox.putBack(mail)
+          await session.append({ type: 'message', turn, step, role: 'user', content: mail.map(mailPart) })
+          await session.mailbox.acknowledge(mail)
+          program.write(mail.map(mailLine).join(''))
+        }
       }
     } catch (error) {
       // The daemon refused: this broker's end, or a journal that moved, which the next append meets as well.

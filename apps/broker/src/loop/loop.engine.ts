@@ -165,7 +165,10 @@ export class LoopEngine implements NodeEngine {
     const { session } = this
     if (!session.steering) return []
     session.steering = false
-    return session.mailbox.takeSteering()
+    const mail = await session.mailbox.takeSteering()
+    // Where some was, more may be: a claim is bounded.
+    if (mail.length) session.steering = true
+    return mail
   }
 
   async #ask(

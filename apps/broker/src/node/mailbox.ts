@@ -28,10 +28,10 @@ export class Mailbox {
     this.#first = [...first]
   }
 
-  /** All that waits; a piece that a dead process took in, but couldn't acknowledge, is acknowledged now. */
+  /** What waits, as much as is given at once; a piece that a dead process took in, but couldn't acknowledge, is acknowledged now. */
   async take(signal?: AbortSignal): Promise<MailEntry[]> {
-    const first = this.#first.splice(0)
-    return this.#fresh(first.length ? first : await this.#claim(false, signal), signal)
+    const held = await this.#fresh(this.#first.splice(0), signal)
+    return held.length ? held : this.#fresh(await this.#claim(false, signal), signal)
   }
 
   /** Only what steers a running turn. */
@@ -47,7 +47,7 @@ export class Mailbox {
     const claimed = await this.#claim(true, signal)
     const known = new Set(this.#first.map(({ id }) => id))
     this.#first.push(...claimed.filter(({ id }) => !known.has(id) && !this.#accepted.has(id)))
-    return this.#first.some(({ tier }) => tier === 'critical')
+    return this.#first.some(({ id, tier }) => tier === 'critical' && !this.#accepted.has(id))
   }
 
   /** The engine could not take it any more: it waits for the next turn. */

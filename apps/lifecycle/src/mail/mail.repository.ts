@@ -35,6 +35,9 @@ const toEntry = (row: MailRow): MailEntry => ({
   created_at: row.created_at.toISOString(),
 })
 
+/** Bytes of text after which a claim is full: a turn takes it all in one entry of the journal, which has its limit. */
+const claimBytes = 768 * 1024
+
 const wanted = { all: ['critical', 'urgent', 'normal', 'deferred'], steering: ['critical', 'urgent'] } as const
 
 const acknowledge = `
@@ -67,7 +70,7 @@ export class MailRepository {
   }
 
   /**
-   * Leases unread mail to a generation. What another generation, or an expired lease, holds is leased again; what this
+   * Leases unread mail to a generation: the oldest, up to `limit` pieces and some 768 KiB, but one piece always. What another generation, or an expired lease, holds is leased again; what this
    * generation holds already is answered again, since its first answer may have been lost.
    */
   async claim(
@@ -77,11 +80,13 @@ export class MailRepository {
     const rows = await tx.query<MailRow>(
       `UPDATE canvas.mail SET claimed_generation = $2, lease_expires_at = $3
         WHERE id IN (
-          SELECT id FROM canvas.mail
-           WHERE node_id = $1 AND acknowledged_at IS NULL AND tier = ANY($4)
-           ORDER BY seq LIMIT $5)
+          SELECT id FROM (
+            SELECT id, sum(octet_length(body)) OVER (ORDER BY seq) - octet_length(body) AS before FROM canvas.mail
+             WHERE node_id = $1 AND acknowledged_at IS NULL AND tier = ANY($4)
+             ORDER BY seq LIMIT $5) box
+           WHERE before < $6)
        RETURNING id, seq, tier, kind, body, source, created_at`,
-      [claim.nodeId, claim.generation, claim.until, [...wanted[claim.which]], claim.limit],
+      [claim.nodeId, claim.generation, claim.until, [...wanted[claim.which]], claim.limit, claimBytes],
     )
     return rows.sort((a, b) => a.seq - b.seq).map(toEntry)
   }
