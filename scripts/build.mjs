@@ -19,13 +19,18 @@ const before = readStamp()
 const after = { settings, sources: {}, bundles: {} }
 const compiled = await compileSources()
 const bundled = await bundleAll()
-writeFileSync(stampFile, JSON.stringify(after))
+writeStamp(after)
 console.log(`build: ${compiled} compiled, ${bundled} bundled, ${Math.round(performance.now() - started)} ms`)
 
 function readStamp() {
   if (process.argv.includes('--force') || !existsSync(stampFile)) return { sources: {}, bundles: {} }
   const stamp = JSON.parse(readFileSync(stampFile, 'utf8'))
   return stamp.settings === settings ? stamp : { sources: stamp.sources, bundles: {}, stale: true }
+}
+
+function writeStamp(stamp) {
+  mkdirSync(dirname(stampFile), { recursive: true })
+  writeFileSync(stampFile, JSON.stringify(stamp))
 }
 
 function generatePrismaClient() {
@@ -43,8 +48,13 @@ async function compileSources() {
     if (before.stale || before.sources[path] !== hash || !existsSync(outputOf(path))) changed.push({ path, content })
   }
   for (const gone of Object.keys(before.sources)) if (!(gone in after.sources)) removeOutput(gone)
-  if (changed.length) await compile(changed)
-  mkdirSync(dirname(stampFile), { recursive: true })
+  if (changed.length) {
+    // a build that is cut off has these to compile again, also when their sources are then what they were before
+    const kept = Object.entries(after.sources).filter(([path]) => !changed.some((one) => one.path === path))
+    writeStamp({ settings, sources: Object.fromEntries(kept), bundles: {} })
+    await compile(changed)
+    writeStamp({ ...after, bundles: {} })
+  }
   return changed.length
 }
 
