@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
-import { type Operation, operations } from '../contract/index.js'
+import { type Operation, operations, type ServiceName } from '../contract/index.js'
 import { permissionsOf, subjects } from './subjects.js'
+
+const services: readonly ServiceName[] = ['gateway', 'lifecycle', 'models', 'host']
 
 const entry = (name: string, service: Operation['service']): Operation => ({
   name,
@@ -46,10 +48,33 @@ describe('permissions of a service', () => {
     expect(permissionsOf('host').subscribe).toEqual(['svc.cmd.host.>', 'svc.inbox.host.>'])
   })
 
+  // A command names its actor itself. The host could send any command of lifecycle, so that whoever got hold of its
+  // password, which stands beside agents' programs, was the owner.
+  it('let the host tell of itself and nothing else', () => {
+    expect(permissionsOf('host').publish).toEqual([
+      'svc.inbox.lifecycle.>',
+      'svc.cmd.lifecycle.host.hello',
+      'svc.cmd.lifecycle.host.exited',
+    ])
+  })
+
+  it('let the gateway alone send every command, and none to a host', () => {
+    const sends = (service: ServiceName) => permissionsOf(service).publish.filter((one) => one.startsWith('svc.cmd.'))
+    expect(sends('gateway')).toEqual(['svc.cmd.lifecycle.>', 'svc.cmd.models.>'])
+    expect(sends('lifecycle')).toEqual(['svc.cmd.host.>', 'svc.cmd.models.ready'])
+    expect(sends('models')).toEqual(['svc.cmd.lifecycle.usage.record'])
+  })
+
+  it('name commands that the contract has', () => {
+    const known = operations.map((one: Operation) => subjects.command(one, one.service === 'host' ? 'h' : undefined))
+    const named = services
+      .flatMap((service) => permissionsOf(service).publish)
+      .filter((one) => /^svc[.]cmd[.].*[^>]$/.test(one))
+    expect(named.filter((subject) => !known.includes(subject))).toEqual([])
+  })
+
   it('let lifecycle alone publish events of nodes', () => {
-    const publishers = (['gateway', 'lifecycle', 'models', 'host'] as const).filter((service) =>
-      permissionsOf(service).publish.includes('svc.evt.>'),
-    )
+    const publishers = services.filter((service) => permissionsOf(service).publish.includes('svc.evt.>'))
     expect(publishers).toEqual(['lifecycle'])
   })
 })

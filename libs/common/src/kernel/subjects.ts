@@ -42,24 +42,37 @@ export const subjects = {
 } as const
 
 interface Reach {
-  readonly calls: readonly ServiceName[]
+  /** What it asks of other services: subjects below each one's commands. */
+  readonly calls: Readonly<Partial<Record<ServiceName, readonly string[]>>>
   readonly tail: 'publishes' | 'follows' | 'none'
 }
 
+/**
+ * Whoever may send a command names its actor, so that a service can do in another's name whatever it may send at all. Only
+ * the gateway, which authenticates, may send everything. The host, beside which agents' programs run, tells of itself and
+ * no more.
+ */
 const reach: Record<ServiceName, Reach> = {
-  gateway: { calls: ['gateway', 'lifecycle', 'models', 'host'], tail: 'follows' },
-  lifecycle: { calls: ['host', 'models'], tail: 'publishes' },
-  models: { calls: ['lifecycle'], tail: 'follows' },
-  host: { calls: ['lifecycle'], tail: 'none' },
+  gateway: { calls: { lifecycle: ['>'], models: ['>'] }, tail: 'follows' },
+  lifecycle: { calls: { host: ['>'], models: ['ready'] }, tail: 'publishes' },
+  models: { calls: { lifecycle: ['usage.record'] }, tail: 'none' },
+  host: { calls: { lifecycle: ['host.hello', 'host.exited'] }, tail: 'none' },
 }
 
+const services = Object.keys(reach) as ServiceName[]
 const tail = ['svc.evt.>', 'svc.live.>']
 
 /** What the NATS user of a service may publish and subscribe to: its own commands, those that it calls, and its inbox. */
 export const permissionsOf = (service: ServiceName): { publish: string[]; subscribe: string[] } => {
   const { calls, tail: part } = reach[service]
+  // answers go to those who ask it; those whom it asks for a stream hear how much of it was read
+  const partners = services.filter((other) => other in calls || service in reach[other].calls)
   return {
-    publish: ['svc.inbox.>', ...calls.map((called) => `svc.cmd.${called}.>`), ...(part === 'publishes' ? tail : [])],
-    subscribe: [`svc.cmd.${service}.>`, `svc.inbox.${service}.>`, ...(part === 'none' ? [] : tail)],
+    publish: [
+      ...partners.map((other) => `${subjects.inbox(other)}.>`),
+      ...Object.entries(calls).flatMap(([called, verbs]) => verbs.map((verb) => `svc.cmd.${called}.${verb}`)),
+      ...(part === 'publishes' ? tail : []),
+    ],
+    subscribe: [`svc.cmd.${service}.>`, `${subjects.inbox(service)}.>`, ...(part === 'follows' ? tail : [])],
   }
 }
