@@ -86,7 +86,7 @@ export class Bus {
       const leave = (): void => fail(abortedBy(ctx.signal))
       const onMessage = (data: Uint8Array): void => {
         settle()
-        const answer = decode<Answer>(data)
+        const answer = this.#read(data, entry)
         if ('error' in answer) {
           reject(SvcError.fromWire(answer.error))
           return
@@ -203,6 +203,16 @@ export class Bus {
 
   #deadline(entry: Operation, ctx: Context, timeout = entry.timeout ?? defaultTimeout): number {
     return Math.min(ctx.deadline ?? Infinity, this.settings.clock.now() + timeout)
+  }
+
+  /** What can't be read is an error like any other: whoever asked must hear of it. */
+  #read(data: Uint8Array, { name, service }: Operation): Answer {
+    try {
+      return decode<Answer>(data)
+    } catch (err) {
+      this.settings.log.error({ err, operation: name }, 'an answer could not be read')
+      return { error: new SvcError('internal', `${service} answered what can't be read`, { service }).toWire() }
+    }
   }
 
   /** A connection that is down means to the caller that the service is out of reach. */

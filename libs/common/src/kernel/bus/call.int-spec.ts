@@ -55,6 +55,17 @@ describe('call', () => {
     expect(error).toMatchObject({ code: 'validation_failed', fields: { errors: [{ pointer: '/text' }] } })
   })
 
+  // The caller had left the table of those who wait before its answer was read, and then waited for ever.
+  it('fails when the answer is none that can be read', async () => {
+    const peer = await serve({})
+    peer.connection.subscribe(subjects.command(probe.echo), ({ reply }) =>
+      peer.connection.send(reply as string, Buffer.from('{"output"')),
+    )
+    await peer.connection.flush()
+    const error = await failure(gateway.bus.call(probe.echo, asked(), { text: '' }))
+    expect(error).toMatchObject({ code: 'internal', fields: { service: 'lifecycle' } })
+  })
+
   it('hands the handler the actor, request id, trace, deadline and idempotency key of the caller', async () => {
     const seen: Context[] = []
     await serveWait(async (ctx) => {
