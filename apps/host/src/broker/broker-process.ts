@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { type Clock, isoTime } from '#common/kernel/clock.js'
+import { startOf } from '../process/process-table.js'
 import { type Belongs, carries, endTree, treeOf } from '../process/process-tree.js'
 import type { BrokerLog } from './broker.log.js'
 import { isReleased, type Released, type Serve } from './broker.messages.js'
@@ -58,7 +59,6 @@ export class BrokerProcess {
   constructor(settings: BrokerProcessSettings) {
     this.mark = settings.mark
     this.#clock = settings.clock
-    this.#belongs = carries('SVC_BROKER_MARK', settings.mark)
     this.startedAt = isoTime(settings.clock.now())
     this.#child = fork(settings.program, [], {
       cwd: '/',
@@ -70,6 +70,10 @@ export class BrokerProcess {
     this.exited = this.#watch()
     if (this.#child.pid === undefined) throw new Error('The system could not start another process for a broker')
     this.pid = this.#child.pid
+    const marked = carries('SVC_BROKER_MARK', settings.mark)
+    const born = startOf(this.pid)
+    // What is older than the broker isn't of its tree: its environment, which is dear to read, needn't be.
+    this.#belongs = (row) => row.startTicks >= born && marked(row)
     this.#child.on('message', (message) => {
       if (isReleased(message)) settings.onReleased(message)
     })

@@ -36,6 +36,9 @@ const rowOf = (pid: number): ProcessRow | undefined => {
   }
 }
 
+/** When a process started, in ticks since boot; 0 when it is gone already. */
+export const startOf = (pid: number): number => rowOf(pid)?.startTicks ?? 0
+
 /** Every living process of this machine (or of this container) but the calling one. */
 export const readProcesses = (): ProcessRow[] =>
   readdirSync('/proc').flatMap((name) => {
