@@ -18,8 +18,9 @@ const work = ({ wire, daemon }: Bench, prompt: string) => ({ wire, prompt, cwd: 
 
 const oneModelCall = async (bench: Bench): Promise<Row[]> => {
   const { load } = bench
+  // Sixteen at once first: they warm the code up for what is measured one by one.
+  const many = await rounds(bench, 600, (count) => load.run('runs', { ...work(bench, plain), count, width: 16 }))
   const one = await rounds(bench, 100, (count) => load.run('runs', { ...work(bench, plain), count, width: 1 }))
-  const many = await rounds(bench, 400, (count) => load.run('runs', { ...work(bench, plain), count, width: 16 }))
   return [
     ...rowsOf('runs', 'run with one model call, c=1', one, {
       p50: { target: most(15), floor: `${call}, c=1, p50`, cpu: one.cpu },
