@@ -35,7 +35,7 @@ export default {
       ...tier,
       ...servers,
       displayName: 'e2e',
-      testMatch: ['<rootDir>/test/{e2e,chaos}/**/*.e2e-spec.ts'],
+      testMatch: ['<rootDir>/test/{e2e,chaos,fuzz}/**/*.e2e-spec.ts'],
       globals: { patience: 60_000 },
     },
   ],

@@ -72,6 +72,14 @@ describe('creating a node', () => {
     expect(JSON.stringify(problem.errors)).toContain('colour')
   })
 
+  it('refuses an argument that would reach the program cut short', async () => {
+    const { problem } = await expectRefused('validation_failed', '/v1/nodes', {
+      body: { ...node, exec: { argv: ['echo', 'a\0b'] } },
+    })
+
+    expect(problem.errors).toMatchObject([{ pointer: '/exec/argv/1' }])
+  })
+
   it('refuses a prompt that is too long', () =>
     expectRefused('validation_failed', '/v1/nodes', { body: { ...node, prompt: 'x'.repeat(256 * 1024 + 1) } }))
 

@@ -125,6 +125,7 @@ export class TestDaemon {
   /** Ends every process of it, stopped ones too, and removes its directories. */
   async stop(): Promise<void> {
     if (this.#keeper.exitCode !== null) return
+    this.#keeper.ref()
     const gone = once(this.#keeper, 'exit')
     this.#keeper.stdin?.end()
     const [code] = await gone

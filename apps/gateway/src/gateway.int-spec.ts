@@ -239,7 +239,9 @@ describe('a request that does not fit', () => {
     expect((await gateway.ask({ path: '/v1/nonsense' })).body.code).toBe('route_not_found')
     const { status, body, headers } = await gateway.ask({ method: 'DELETE', path: '/v1/nodes' })
     expect([status, body.code, headers.allow]).toEqual([404, 'route_not_found', 'POST, GET'])
-    expect((await gateway.ask({ path: '/v1/nodes/%E0%A4%A' })).body.code).toBe('malformed_request')
+    const unreadable = await gateway.ask({ path: '/v1/nodes/%E0%A4%A' })
+    expect(unreadable.body.code).toBe('malformed_request')
+    expect(unreadable.headers['x-request-id']).toBe(unreadable.body.request_id)
     expect((await gateway.ask({ path: `/v1/nodes/${'a'.repeat(5000)}` })).body.code).toBe('validation_failed')
   })
 

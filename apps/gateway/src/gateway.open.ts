@@ -5,7 +5,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { nestLog } from '#common/kernel/nest-log.js'
 import type { ServiceSetup } from '#common/kernel/service.js'
-import { AllowedHosts, edgeHook } from './http/edge.hook.js'
+import { AllowedHosts, commonHeaders, edgeHook } from './http/edge.hook.js'
 import { ProblemFilter } from './http/problem.filter.js'
 import { requestIdOf } from './http/request.context.js'
 import { GatewayListeners } from './listener/gateway.listeners.js'
@@ -27,6 +27,8 @@ export const openGateway = async (
     routerOptions: { maxParamLength: 16 * 1024 },
     // only what fastify refuses before any hook or handler, such as an address that can't be decoded
     frameworkErrors: (error: unknown, request: unknown, reply: unknown) => {
+      const { id } = request as FastifyRequest
+      ;(reply as FastifyReply).headers({ ...commonHeaders, 'x-request-id': id })
       filter?.answer(error, request as FastifyRequest, reply as FastifyReply)
     },
   })

@@ -40,8 +40,6 @@ export class ProblemFilter implements ExceptionFilter {
       const methods = methodsOf(request.url)
       if (methods.length > 0) reply.header('allow', methods.join(', '))
     }
-    // the rest of a body that was refused is not read: the connection ends with the answer
-    if (hasCode(error, 'payload_too_large')) reply.header('connection', 'close')
     // as bytes, since the framework would add a charset that this media type doesn't have
     reply.code(status).send(Buffer.from(JSON.stringify(body)))
   }

@@ -55,17 +55,19 @@ export const engineName = z
     description: '`loop`: the built-in agent. `exec`: a program of the caller, given as `exec.argv`; needs no model.',
   })
 
+/** What the system passes to a program ends at the first U+0000. */
+const argument = z
+  .string()
+  .max(32_768)
+  .refine((text) => !text.includes('\0'), 'may not hold the character U+0000')
+
 export const execSpec = z.strictObject({
-  argv: z
-    .array(z.string().max(32_768))
-    .min(1)
-    .max(256)
-    .meta({ description: 'The program and its arguments; no shell.' }),
+  argv: z.array(argument).min(1).max(256).meta({ description: 'The program and its arguments; no shell.' }),
   stdin: z.enum(['jsonl', 'text']).default('jsonl').meta({
     description:
       '`jsonl`: the prompt and then each mail as one line of JSON, standard input kept open. `text`: the prompt as it is, then end of file.',
   }),
-  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(32_768)).optional(),
+  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), argument).optional(),
 })
 export type ExecSpec = z.infer<typeof execSpec>
 

@@ -1,0 +1,74 @@
+import { connect } from 'node:net'
+
+export interface WireAnswer {
+  readonly status: number
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: string
+}
+
+/** What came instead of an answer. */
+export type Silence = 'hung' | 'closed' | 'unreadable'
+
+/** Longest that an answer may take to begin, and a body to end (ms). */
+const patience = 12_000
+
+/** The length is known, or the chunks ended, or it is a stream that goes on for ever. */
+const isWhole = (text: string): boolean => {
+  const end = text.indexOf('\r\n\r\n')
+  if (end < 0) return false
+  const head = text.slice(0, end)
+  if (/^HTTP\/1\.1 100 /.test(head)) return isWhole(text.slice(end + 4))
+  if (/^HTTP\/1\.[01] 204 /.test(head) || /^content-type: *text\/event-stream/im.test(head)) return true
+  const length = /^content-length: *(\d+)/im.exec(head)?.[1]
+  if (length !== undefined) return text.length - end - 4 >= Number(length)
+  return /^transfer-encoding: *chunked/im.test(head) ? text.endsWith('0\r\n\r\n') : false
+}
+
+const dechunked = (body: string): string => {
+  let whole = ''
+  for (let at = 0; ; ) {
+    const end = body.indexOf('\r\n', at)
+    const size = Number.parseInt(body.slice(at, end), 16)
+    if (end < 0 || !size) return whole
+    whole += body.slice(end + 2, end + 2 + size)
+    at = end + 4 + size
+  }
+}
+
+const read = (text: string): WireAnswer | Silence => {
+  const [, status, rest] = /^HTTP\/1\.[01] (\d{3})[^\r]*\r\n(.*)$/s.exec(text) ?? []
+  if (status === undefined || rest === undefined) return text === '' ? 'closed' : 'unreadable'
+  const end = `\r\n${rest}`.indexOf('\r\n\r\n')
+  if (status === '100') return read(rest.slice(end + 2))
+  const headers = new Map(
+    rest
+      .slice(0, Math.max(0, end - 2))
+      .split('\r\n')
+      .map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  )
+  const body = rest.slice(end + 2)
+  const length = headers.get('content-length')
+  const bytes =
+    headers.get('transfer-encoding') === 'chunked' ? dechunked(body) : body.slice(0, Number(length ?? Infinity))
+  return { status: Number(status), headers, body: Buffer.from(bytes, 'latin1').toString('utf8') }
+}
+
+/** Writes these bytes on a connection of their own and reads the first answer. @param ends whether nothing more may come */
+export const exchange = (port: number, request: Uint8Array, ends: boolean): Promise<WireAnswer | Silence> =>
+  new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, timeout: patience })
+    let text = ''
+    const settle = (answer: WireAnswer | Silence): void => {
+      resolve(answer)
+      socket.destroy()
+    }
+    socket.setEncoding('latin1').on('timeout', () => settle('hung'))
+    socket.on('data', (chunk: string) => {
+      text += chunk
+      if (isWhole(text)) settle(read(text))
+    })
+    socket.on('end', () => settle(read(text)))
+    socket.on('error', () => settle(read(text))).on('close', () => settle(read(text)))
+    if (ends) socket.end(request)
+    else socket.write(request)
+  })
