@@ -87,7 +87,7 @@ export const brokerOperations = [
         .meta({ description: 'After a turn_ended: go on with more mail, or stop, since the node went idle or ended' }),
     }),
     idempotency: 'natural',
-    errors: ['not_found', 'stale_generation', 'journal_conflict', 'already_finalized'],
+    errors: ['not_found', 'stale_generation', 'journal_conflict'],
   }),
   operation({
     name: 'nodes.broker.readJournal',
@@ -118,7 +118,14 @@ export const brokerOperations = [
     answer: 'stream',
     item: llmItem,
     timeout: 3_600_000,
-    errors: ['model_error', 'model_not_found', 'model_not_configured', 'budget_exhausted', 'stale_generation'],
+    errors: [
+      'model_error',
+      'model_not_found',
+      'model_not_configured',
+      'model_call_unknown',
+      'budget_exhausted',
+      'stale_generation',
+    ],
   }),
   operation({
     name: 'nodes.broker.modelCallCancel',
@@ -156,7 +163,7 @@ export const brokerOperations = [
       resync: z.boolean().meta({ description: 'Send the text of the message in progress from offset 0' }),
     }),
     idempotency: 'natural',
-    errors: ['stale_generation'],
+    errors: ['not_found', 'stale_generation'],
   }),
   operation({
     name: 'nodes.broker.signals',

@@ -81,7 +81,6 @@ export const nodeOperations = [
       text: z.string().max(200).optional().meta({ description: 'Part of the name or description' }),
     }),
     response: pageOf(node),
-    errors: ['malformed_request'],
   }),
   operation({
     name: 'nodes.message',
@@ -194,7 +193,7 @@ export const nodeOperations = [
     params: byId,
     query: z.strictObject(pageQuery),
     response: pageOf(report),
-    errors: ['not_found', 'malformed_request'],
+    errors: ['not_found'],
   }),
   operation({
     name: 'nodes.reports.push',
@@ -212,7 +211,7 @@ export const nodeOperations = [
     response: report,
     status: 201,
     idempotency: 'key',
-    errors: ['not_found', 'already_finalized', 'illegal_transition'],
+    errors: ['not_found', 'already_finalized', 'illegal_transition', 'quota_exceeded'],
   }),
   operation({
     name: 'nodes.events',

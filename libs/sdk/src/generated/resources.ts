@@ -147,7 +147,7 @@ export class NodesRoutes extends Resource {
   /**
    * List nodes, newest first.
    *
-   * `GET /v1/nodes`; may answer `malformed_request`
+   * `GET /v1/nodes`
    */
   list(query?: NodesListQuery, options?: RequestOptions): PageList<Node> {
     return this.listed<Node>('nodes.list', { query, options })
@@ -212,7 +212,7 @@ export class NodesReportsRoutes extends Resource {
   /**
    * List the reports of a node, oldest first.
    *
-   * `GET /v1/nodes/{id}/reports`; may answer `not_found`, `malformed_request`
+   * `GET /v1/nodes/{id}/reports`; may answer `not_found`
    */
   list(id: string, query?: NodesReportsListQuery, options?: RequestOptions): PageList<Report> {
     return this.listed<Report>('nodes.reports.list', { params: { id }, query, options })
