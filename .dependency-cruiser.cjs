@@ -78,9 +78,9 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^(apps|libs)/',
-        pathNot: `[.]repository[.]ts$|^libs/common/src/kernel/(database|prisma|servers)/|^libs/common/src/testing/|${anyTest}`,
+        pathNot: `[.]repository[.]ts$|^libs/common/src/kernel/(database|servers)/|^libs/common/src/testing/|${anyTest}`,
       },
-      to: { path: '^node_modules/(pg|@prisma)/|^libs/common/src/kernel/prisma/' },
+      to: { path: '^node_modules/(pg|@prisma)/|^libs/common/src/kernel/database/generated/' },
     },
     {
       name: 'nothing-unresolved',

@@ -59,7 +59,7 @@ export function offences(path, text) {
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   const files = listFiles(['apps', 'libs', 'test'], (name) => /\.ts$/.test(name)).filter(
-    (path) => !/\/kernel\/prisma\/|\/generated/.test(path),
+    (path) => !/\/generated/.test(path),
   )
   const found = files.flatMap((path) => offences(path, readFileSync(join(root, path), 'utf8')))
   for (const line of found) console.error(line)

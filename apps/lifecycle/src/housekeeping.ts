@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { systemContext } from '#common/kernel/context.js'
-import { IdempotencyKeys } from '#common/kernel/database/idempotency.js'
 import { Inbox } from '#common/kernel/database/inbox.js'
 import { Writer } from '#common/kernel/database/writer.js'
 import type { Logger } from '#common/kernel/log.js'
@@ -16,7 +15,6 @@ const deliveriesKeptMs = 60 * 24 * 3_600_000
 /** Clears the canvas of rows that nobody can ask for any more, while this process is the writer. */
 @Injectable()
 export class Housekeeping {
-  private readonly keys: IdempotencyKeys
   private readonly inbox = new Inbox('canvas')
   private callOff: () => void = () => undefined
 
@@ -24,9 +22,7 @@ export class Housekeeping {
     private readonly writer: Writer,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Logger,
-  ) {
-    this.keys = new IdempotencyKeys('canvas', clock)
-  }
+  ) {}
 
   start(): void {
     this.later(firstAfterMs)
@@ -39,8 +35,11 @@ export class Housekeeping {
   /** Answers how many rows went. */
   async round(): Promise<number> {
     const before = new Date(this.clock.now() - deliveriesKeptMs)
-    return this.writer.transact(systemContext('lifecycle'), async ({ tx }) => {
-      const [keys, deliveries] = await Promise.all([this.keys.prune(tx), this.inbox.prune(tx, before)])
+    return this.writer.transact(systemContext('lifecycle'), async (within) => {
+      const [keys, deliveries] = await Promise.all([
+        this.writer.forgetExpiredKeys(within),
+        this.inbox.prune(within.tx, before),
+      ])
       return keys + deliveries
     })
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync, symlinkSync, unlinkSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 /** Where one daemon keeps everything. All directories are 0700 and belong to the account that runs it. */
 export interface DataDirectory {
@@ -19,11 +19,6 @@ export interface DataDirectory {
 /** sun_path holds 108 bytes with its closing zero. */
 const longestSocketPath = 107
 const longestSocketName = '/postgres/.s.PGSQL.5432'.length
-
-/** `SVC_DATA_DIR`, else `~/.local/share/svc`. */
-export function defaultDataDirectory(env: NodeJS.ProcessEnv = process.env): string {
-  return resolve(env.SVC_DATA_DIR || join(homedir(), '.local', 'share', 'svc'))
-}
 
 /** Creates what is missing. Throws when the directory belongs to another account. */
 export function openDataDirectory(path: string): DataDirectory {
