@@ -13,6 +13,7 @@ import { LastWord } from '../broker/last-word.service.js'
 import { Engagements } from '../node/engagement.service.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { type Family, NodeRepository } from '../node/node.repository.js'
+import { exitText } from './exit.text.js'
 import { HostRegistry } from './host.registry.js'
 import { afterLoss, type LaunchLimits, nextStep, type Situation, type Step } from './launch.policy.js'
 import { type Launched, Launcher } from './launcher.js'
@@ -203,9 +204,4 @@ export class Supervisor {
     if (resting && (node.status === 'active' || settledFor < this.limits.bootGraceMs)) return
     this.launcher.stop(nodeId, generation)
   }
-}
-
-const exitText = (exit: BrokerExit): string => {
-  const how = exit.signal ? `killed by ${exit.signal}` : `exited with ${exit.exit_code}`
-  return exit.detail ? `its process was ${how}: ${exit.detail.slice(-500)}` : `its process was ${how}`
 }
