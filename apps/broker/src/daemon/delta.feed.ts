@@ -43,6 +43,12 @@ export class DeltaFeed {
     this.#drop()
   }
 
+  /** The message is recorded now: its event says all of it, and what is said of it later would be said twice. */
+  recorded(): void {
+    this.#parts.clear()
+    this.#drop()
+  }
+
   push(channel: Channel, text: string, callId?: string): void {
     if (text === '') return
     const part = this.#partOf(channel, callId)

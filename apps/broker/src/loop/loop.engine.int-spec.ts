@@ -48,6 +48,18 @@ describe('the loop', () => {
     expect(stage.broker.said).toEqual([{ type: 'released', node_id: node.id, generation: 1, spawned: true }])
   })
 
+  // What the model said last came to watchers once more, after the message that held it.
+  it('says nothing live of a message that is recorded already', async () => {
+    const node = work(
+      stage,
+      stage.routes.node({ cwd: stage.cwd }, ({ step }) =>
+        step === 1 ? [text('at once'), toolCall('1', 'bash', { command: 'echo out; sleep 0.2' })] : [text('done')],
+      ),
+    )
+    await ended(node)
+    expect(node.deltas.map(({ channel, text: said }) => [channel, said])).toEqual([['tool_output', 'out\n']])
+  })
+
   it('teaches a model that calls wrongly, and goes on', async () => {
     const node = work(
       stage,

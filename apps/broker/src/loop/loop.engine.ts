@@ -90,6 +90,7 @@ export class LoopEngine implements NodeEngine {
       const content = withOwnCallIds(answer.content, inTurn, step)
       const message: Entry = { type: 'message', turn, step, role: 'assistant', content, model: answer.model }
       const calls = callsOf(content)
+      session.deltas.recorded()
       if (!calls.length) {
         const ending = endingOf(session.assignment, inTurn, answer)
         if (ending.do === 'nudge')

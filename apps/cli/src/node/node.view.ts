@@ -3,7 +3,16 @@ import type { Output } from '../output/output.js'
 import { brief } from '../output/table.js'
 import { eventLine } from './event.line.js'
 
-type Text = Omit<Delta, 'offset'>
+type Text = Omit<Delta, 'offset'> & { readonly truncated?: boolean }
+
+/** What was shown live of a message, or of the output of a tool's call. */
+interface Live {
+  /** Characters of it, as its event will hold them. */
+  shown: number
+  /** Whether its beginning was missing, so that the count says nothing. */
+  partial: boolean
+  readonly keys: Set<string>
+}
 
 /** The live view of a node: text as it comes, and a line for each thing that happens. */
 export class NodeView {
@@ -11,8 +20,10 @@ export class NodeView {
   readonly #root: string
   /** Characters shown of each piece of text in progress. */
   readonly #shown = new Map<string, number>()
-  /** Nodes whose present message was shown while it was written. */
-  readonly #written = new Set<string>()
+  /** By node what it says, by node and call what a tool prints. */
+  readonly #live = new Map<string, Live>()
+  /** Pieces whose event was shown: what comes late of them is known. */
+  readonly #closed = new Set<string>()
   #midLine = false
   #speaker: string
 
@@ -38,6 +49,8 @@ export class NodeView {
       case 'message.completed':
         this.#completed(nodeId, data)
         return
+      case 'tool.ended':
+        this.#finish(`${nodeId} ${data.call_id}`, nodeId, printed(data), true)
     }
     const line = eventLine(type, data, this.#out)
     if (line !== undefined) this.#line(nodeId, line)
@@ -50,7 +63,7 @@ export class NodeView {
   }
 
   #introduce(node: Record<string, unknown> | undefined): void {
-    if (!node || this.#shown.size || this.#written.size) return
+    if (!node || this.#shown.size || this.#live.size) return
     this.#line(
       this.#root,
       this.#out.paint('dim', `${brief(String(node.name))} (${node.status}, ${node.engine}) in ${node.cwd}`),
@@ -58,26 +71,47 @@ export class NodeView {
   }
 
   /** What was shown of it before is left out: deltas may repeat a snapshot's end. */
-  #text(nodeId: string, { channel, generation, message, call_id, text }: Text, offset: number): void {
+  #text(nodeId: string, { channel, generation, message, call_id, text, truncated }: Text, offset: number): void {
     if (channel === 'tool_input') return
     const key = [nodeId, generation, message, channel, call_id].join(' ')
+    if (this.#closed.has(key)) return
     const shown = this.#shown.get(key) ?? 0
     const fresh = text.slice(Math.max(0, shown - offset))
     if (fresh === '') return
     this.#shown.set(key, offset + text.length)
-    this.#written.add(channel === 'text' || channel === 'stdout' ? nodeId : `${nodeId} ${call_id ?? channel}`)
+    const piece = channel === 'text' ? nodeId : `${nodeId} ${call_id ?? channel}`
+    const live = this.#live.get(piece) ?? { shown: 0, partial: false, keys: new Set() }
+    live.shown += fresh.length
+    live.partial ||= truncated === true || offset > shown
+    live.keys.add(key)
+    this.#live.set(piece, live)
+    this.#say(nodeId, fresh, channel !== 'text' && channel !== 'stdout')
+  }
+
+  #say(nodeId: string, text: string, quiet: boolean): void {
     this.#speak(nodeId)
-    this.#out.write(channel === 'text' || channel === 'stdout' ? fresh : this.#out.paint('dim', fresh))
-    this.#midLine = !fresh.endsWith('\n')
+    this.#out.write(quiet ? this.#out.paint('dim', text) : text)
+    this.#midLine = !text.endsWith('\n')
+  }
+
+  /** The whole is known: shows what is missing of it, and nothing of it any more. */
+  #finish(piece: string, nodeId: string, whole: string | undefined, quiet: boolean): void {
+    const live = this.#live.get(piece)
+    this.#live.delete(piece)
+    for (const key of live?.keys ?? []) this.#closed.add(key)
+    const rest = live?.partial ? '' : (whole?.slice(live?.shown ?? 0) ?? '')
+    if (rest.trim()) this.#say(nodeId, rest, quiet)
+    this.rest()
   }
 
   #completed(nodeId: string, data: Record<string, unknown>): void {
-    const live = this.#written.delete(nodeId)
-    this.rest()
-    if (live || data.role !== 'assistant') return
+    if (data.role !== 'assistant') {
+      this.rest()
+      return
+    }
     const parts = (data.content ?? []) as readonly { type: string; text?: string }[]
     const text = parts.flatMap((part) => (part.type === 'text' && part.text ? [part.text] : [])).join('')
-    if (text) this.#line(nodeId, text)
+    this.#finish(nodeId, nodeId, text, false)
   }
 
   #line(nodeId: string, text: string): void {
@@ -94,3 +128,7 @@ export class NodeView {
     this.#out.line(this.#out.paint('cyan', `— ${nodeId}`))
   }
 }
+
+/** What a program printed, as far as its event holds it; other tools answer the model alone. */
+const printed = ({ name, output, truncated }: Record<string, unknown>): string | undefined =>
+  (name === 'bash' || name === 'exec') && truncated !== true && typeof output === 'string' ? output : undefined
