@@ -7,7 +7,10 @@ export interface ServerSentEvent {
   readonly data: string
 }
 
-/** Reads `text/event-stream` piece by piece; pieces may end anywhere. */
+/**
+ * Reads `text/event-stream` piece by piece; pieces may end anywhere. A line ends with LF, CRLF or CR; a CR at the very end
+ * waits, since its LF may come with the next piece.
+ */
 export class EventParser {
   #rest = ''
   #first = true
@@ -23,12 +26,13 @@ export class EventParser {
       this.#first = false
       if (text.startsWith('\uFEFF')) text = text.slice(1)
     }
+    const lineEnd = /\r\n|\n|\r(?!$)/g
+    // What waited holds no end of a line but maybe its last character, so that a long line is looked at once.
+    lineEnd.lastIndex = Math.max(0, this.#rest.length - 1)
     let from = 0
-    for (;;) {
-      const end = lineEnd(text, from)
-      if (end === undefined) break
-      this.#line(text.slice(from, end.at), events)
-      from = end.next
+    for (let end = lineEnd.exec(text); end; end = lineEnd.exec(text)) {
+      this.#line(text.slice(from, end.index), events)
+      from = lineEnd.lastIndex
     }
     this.#rest = text.slice(from)
     return events
@@ -50,17 +54,6 @@ export class EventParser {
     else if (field === 'event') this.#name = value
     else if (field === 'id' && !value.includes('\0')) this.#id = value
   }
-}
-
-/** A line ends with LF, CRLF or CR; a CR at the very end waits, since its LF may come with the next piece. */
-const lineEnd = (text: string, from: number): { at: number; next: number } | undefined => {
-  const feed = text.indexOf('\n', from)
-  const carriage = text.indexOf('\r', from)
-  if (carriage >= 0 && (feed < 0 || carriage < feed)) {
-    if (carriage === text.length - 1) return undefined
-    return { at: carriage, next: text[carriage + 1] === '\n' ? carriage + 2 : carriage + 1 }
-  }
-  return feed < 0 ? undefined : { at: feed, next: feed + 1 }
 }
 
 /**
