@@ -20,7 +20,7 @@ export const run = async (argv: readonly string[]): Promise<number> => {
 }
 
 /** The tree of commands; only the groups that `wanted` names are loaded, the others are there by name. */
-export const buildProgram = async (shell: Shell, wanted: (name: string) => boolean): Promise<Command> => {
+const buildProgram = async (shell: Shell, wanted: (name: string) => boolean): Promise<Command> => {
   const program = new Command('svc')
     .description('Hosts agent runs on this machine. `svc sys up` starts the daemon, `svc node new` a first node.')
     .version(cliVersion, '-V, --version', 'print the version of this command')

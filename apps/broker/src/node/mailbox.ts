@@ -7,7 +7,7 @@ const claimAtOnce = 100
 const steers = ({ tier }: MailEntry): boolean => tier === 'urgent' || tier === 'critical'
 
 /** Ids of mail that the journal shows as accepted. */
-export const acceptedMail = (journal: readonly JournalEntry[]): string[] =>
+const acceptedMail = (journal: readonly JournalEntry[]): string[] =>
   journal.flatMap((entry) => {
     if (entry.type === 'turn_started') return entry.mail
     if (entry.type !== 'message') return []

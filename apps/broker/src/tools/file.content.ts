@@ -4,7 +4,7 @@ import type { ConfinedFiles } from './confined.path.js'
 import { ToolError } from './tool.js'
 
 /** Files that are read whole, to be edited, are at most this long. */
-export const wholeFileLimit = 8 * 1024 * 1024
+const wholeFileLimit = 8 * 1024 * 1024
 
 /** @throws ToolError when it is too long, or holds no text that could be written back as it was. */
 export const readWhole = async (files: ConfinedFiles, path: string): Promise<string> => {

@@ -99,7 +99,7 @@ export class OutputCapture {
 }
 
 /** Says what is missing, and where the rest is. */
-export const gapLine = ({ omitted, file, missing, refusal }: Gap): string => {
+const gapLine = ({ omitted, file, missing, refusal }: Gap): string => {
   const why = refusal ? ` (${refusal})` : ''
   const kept = missing
     ? `; all but the last ${missing} bytes are in ${file}${why}: read it with offset and limit`

@@ -29,7 +29,7 @@ const tailBytes = 4000
 const lastWordsLimit = 250
 
 /** Nothing of the daemon's own environment but where programs are and how the person's terminal speaks. */
-export const brokerEnvironment = (
+const brokerEnvironment = (
   mark: string,
   dataMark: string,
   own: NodeJS.ProcessEnv = process.env,
