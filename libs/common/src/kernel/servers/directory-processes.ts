@@ -6,7 +6,7 @@ import { findMarked, isAlive, type ProcessIdentity, parseIdentity } from './proc
 
 /**
  * Every living process that serves this data directory, the daemon and this process left out: by its mark, and by the
- * files that name servers and host, since Redis overwrites its environment with a title that holds no mark.
+ * files that name servers and host, since a program may write over its environment.
  */
 export function processesOf({ run, mark }: Pick<DataDirectory, 'run' | 'mark'>): ProcessIdentity[] {
   const marked = findMarked(mark)

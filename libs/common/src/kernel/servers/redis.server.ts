@@ -38,7 +38,10 @@ export function redisServer(data: DataDirectory, program: ServerProgram): RedisS
   }
 }
 
-/** `hz 100`: at the default of 10 a lone timer fires up to 100 ms late. */
+/**
+ * `hz 100`: at the default of 10 a lone timer fires up to 100 ms late. No title: Redis writes it over its environment,
+ * by whose mark a process without a pid file is found.
+ */
 function configText(directory: string, socket: string, password: string): string {
   return [
     'port 0',
@@ -53,6 +56,7 @@ function configText(directory: string, socket: string, password: string): string
     'maxmemory-policy noeviction',
     'hz 100',
     'always-show-logo no',
+    'set-proc-title no',
     '',
   ].join('\n')
 }
