@@ -171,6 +171,12 @@ describe('svc, by its owner and inside a node', () => {
       })
     })
 
+    it("keeps the node's own token out of the report", async () => {
+      wire.says(json({ id: 'rep_1', kind: 'update' }, 201))
+      await svc.run(['push', '-'], { env, input: 'SVC_TOKEN=svc_node_x\n' })
+      expect(wire.only.body).toEqual({ kind: 'update', body: "SVC_TOKEN=[the node's token]" })
+    })
+
     it('is for nodes alone, and nodes see no commands of the owner', async () => {
       expect((await svc.run(['push', 'x'])).code).toBe(2)
       const forNode = (await svc.run(['--help'], { env })).out
