@@ -143,6 +143,20 @@ describe('events of a node', () => {
     expect([unknown.body.code, bad.body.code]).toEqual(['not_found', 'malformed_request'])
   })
 
+  // Such a reader waited for ever, and whoever joined it read the same rows over and over without a pause.
+  it('are refused after an event that never was, however they are asked for', async () => {
+    const stream = { accept: 'text/event-stream' }
+    const codes = await Promise.all([
+      gateway.ask({ path: `/v1/nodes/${node}/events?after=99`, headers: stream }),
+      gateway.ask({ path: `/v1/nodes/${node}/events`, headers: { ...stream, 'last-event-id': '99' } }),
+      gateway.ask({ path: `/v1/nodes/${node}/stream?after=99.1.1.0`, headers: stream }),
+      gateway.ask({ path: `/v1/nodes/${node}/stream?tree=true&after=99`, headers: stream }),
+      gateway.ask({ path: `/v1/nodes/${node}/events?after=99` }),
+    ])
+    expect(codes.map(({ body }) => body.code)).toEqual(Array(5).fill('malformed_request'))
+    await sees(await watch(`/v1/nodes/${node}/events?after=1`), [])
+  })
+
   it('are watched by as many as the setting allows', async () => {
     await Promise.all(Array.from({ length: 20 }, () => watch(`/v1/nodes/${node}/events`)))
     const { status, body } = await gateway.ask({
