@@ -1,8 +1,39 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type Canvas, createNode, openCanvas, ownerContext, silent } from '#common/testing/canvas-database.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { Database } from './database.js'
 import { violatedKey } from './sql-errors.js'
+
+/** A line to the database; `cut` leaves what is connected open and silent. */
+const openLine = async (url: string) => {
+  const address = new URL(url)
+  const directory = address.searchParams.get('host')
+  const there = directory
+    ? { path: join(directory, '.s.PGSQL.5432') }
+    : { host: address.hostname, port: Number(address.port || 5432) }
+  const ends: Socket[] = []
+  const server = createServer((near) => {
+    const far = connect(there)
+    for (const end of [near, far]) ends.push(end.on('error', () => undefined))
+    near.pipe(far).pipe(near)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  address.searchParams.delete('host')
+  address.hostname = '127.0.0.1'
+  address.port = String((server.address() as AddressInfo).port)
+  const each = (act: (end: Socket) => void): void => ends.splice(0).forEach(act)
+  return {
+    url: address.href,
+    cut: () => each((end) => end.unpipe()),
+    close: () => {
+      server.close()
+      each((end) => end.destroy())
+    },
+  }
+}
 
 let canvas: Canvas
 beforeAll(async () => {
@@ -16,6 +47,22 @@ describe('a database', () => {
     await canvas.store.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test'`)
     await waitFor(() => canvas.database.query('SELECT 1'))
     await createNode(canvas)
+  })
+
+  // A database behind a broken line answers nothing and closes nothing: every connection of the pool waited for as long as
+  // the system takes to call that a loss, a quarter of an hour.
+  it('that was cut off without a word is service_unavailable in seconds, and works again over a new connection', async () => {
+    const line = await openLine(canvas.store.url)
+    const database = new Database({ url: line.url, application: 'test', log: silent, statementTimeout: 100, max: 1 })
+    try {
+      await database.query('SELECT 1')
+      line.cut()
+      await expect(database.query('SELECT 1')).rejects.toMatchObject({ code: 'service_unavailable' })
+      await waitFor(() => database.query('SELECT 1'))
+    } finally {
+      await database.close()
+      line.close()
+    }
   })
 
   it('that is not there is service_unavailable, for statements and transactions', async () => {

@@ -26,6 +26,10 @@ const LOCK_TIMEOUT = 2000
 const IDLE_IN_TRANSACTION = 2000
 /** Longest wait in ms for a free or new connection. */
 const CONNECT_TIMEOUT = 5000
+/** Longest time in ms of one statement, as the server keeps it, unless the options say another. */
+const STATEMENT_TIMEOUT = 10_000
+/** How much longer (ms) this side waits: a server that was cut off ends no statement, and the system notices after minutes. */
+const SILENCE = 3000
 
 const sessionOptions = (options: DatabaseOptions, epoch?: number): string =>
   [
@@ -37,7 +41,7 @@ const sessionOptions = (options: DatabaseOptions, epoch?: number): string =>
     'enable_seqscan=off',
     'enable_hashjoin=off',
     'enable_mergejoin=off',
-    `statement_timeout=${options.statementTimeout ?? 10_000}`,
+    `statement_timeout=${options.statementTimeout ?? STATEMENT_TIMEOUT}`,
     `lock_timeout=${LOCK_TIMEOUT}`,
     `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION}`,
     ...(epoch === undefined ? [] : [`svc.epoch=${epoch}`]),
@@ -71,6 +75,7 @@ export class Database implements Reader {
       max: options.max ?? 8,
       idleTimeoutMillis: 30_000,
       connectionTimeoutMillis: CONNECT_TIMEOUT,
+      query_timeout: (options.statementTimeout ?? STATEMENT_TIMEOUT) + SILENCE,
       keepAlive: true,
       pipeline: true,
     } as pg.PoolConfig)
