@@ -5,7 +5,6 @@ import { BusModule } from '#common/kernel/bus/bus.module.js'
 import { CLOCK, systemClock } from '#common/kernel/clock.js'
 import { Database } from '#common/kernel/database/database.js'
 import { EventLog } from '#common/kernel/database/events.js'
-import { Outbox } from '#common/kernel/database/outbox.js'
 import { Writer } from '#common/kernel/database/writer.js'
 import { loadNodeTokenKey } from '#common/kernel/node-token-key.js'
 import type { ServiceDefinition, ServiceSetup } from '#common/kernel/service.js'
@@ -63,7 +62,6 @@ const kernel = ({ settings, log }: ServiceSetup) => [
         schema: 'canvas',
         log,
         events,
-        outbox: new Outbox('canvas'),
         publish: (logged) => {
           for (const event of logged) {
             try {
