@@ -287,6 +287,36 @@ describe('the loop', () => {
   })
 })
 
+// The daemon launches a node anew after a provider's passing fault. Its turn has ended by then and its mail is read, so
+// that the new process used to wait for mail, for ever.
+describe('a turn that the provider failed', () => {
+  it('is begun again by the process that is started for it', async () => {
+    const node = stage.routes.node({ cwd: stage.cwd })
+    const fault = { kind: 'overloaded' as const, message: 'try later' }
+    node.journal.push(
+      { type: 'turn_started', turn: 1, mail: [], content: [text('the work')] },
+      { type: 'turn_ended', turn: 1, status: 'failed', fault },
+    )
+    stage.broker.serve(node, stage.routes.url)
+    expect(await ended(node)).toEqual({ type: 'turn_ended', turn: 2, status: 'completed', final: 'done' })
+    expect(node.calls).toHaveLength(1)
+    expect(JSON.stringify(node.calls[0]?.messages)).toMatch(/the work.*Go on with the work/)
+  })
+
+  it('waits for a message like any other where the turn was interrupted instead', async () => {
+    const node = stage.routes.node({ cwd: stage.cwd })
+    node.journal.push(
+      { type: 'turn_started', turn: 1, mail: [], content: [text('the work')] },
+      { type: 'turn_ended', turn: 1, status: 'interrupted' },
+    )
+    stage.broker.serve(node, stage.routes.url)
+    await waitFor(() => node.listening)
+    expect(node.calls).toEqual([])
+    node.post('now')
+    expect(await ended(node)).toMatchObject({ turn: 2, status: 'completed' })
+  })
+})
+
 describe('a process that was lost', () => {
   it('leaves a call whose end is unknown: said, and not run again', async () => {
     const node = work(

@@ -16,6 +16,9 @@ import { endingOf } from './turn.ending.js'
 /** Model calls of one turn at most. */
 const stepLimit = 200
 
+const tryAgain = '[The model could not answer in the turn before this, which was ended. Go on with the work.]'
+
+type TurnStarted = Extract<JournalEntry, { type: 'turn_started' }>
 type Started = Extract<JournalEntry, { type: 'tool_started' }>
 type ToolEnded = Extract<JournalEntry, { type: 'tool_ended' }>
 
@@ -27,18 +30,21 @@ export class LoopEngine implements NodeEngine {
     this.#tools = toolBoxOf(session)
   }
 
-  async run(turn: number, mail: readonly MailEntry[]): Promise<Next> {
-    const start: JournalEntry = {
-      type: 'turn_started',
-      turn,
-      mail: mail.map(({ id }) => id),
-      content: mail.map(mailPart),
-    }
+  run(turn: number, mail: readonly MailEntry[]): Promise<Next> {
+    return this.#begin({ type: 'turn_started', turn, mail: mail.map(({ id }) => id), content: mail.map(mailPart) })
+  }
+
+  retry(turn: number): Promise<Next> {
+    return this.#begin({ type: 'turn_started', turn, mail: [], content: [{ type: 'text', text: tryAgain }] })
+  }
+
+  async #begin(start: TurnStarted): Promise<Next> {
+    const { turn, mail } = start
     const before = [...this.session.history]
     const recording = this.session.append(start)
     // Recorded while the model thinks. With one piece of mail nothing is lost by that: a process that dies in between
     // leaves an answer to the very same question, which the next one reads back.
-    if (mail.length > 1) await recording
+    if (mail.length !== 1) await recording
     const recorded = mail.length === 1 ? { recording, entries: [...before, start] } : undefined
     return this.#guarded(turn, () => this.#steps(turn, 1, recorded))
   }

@@ -8,4 +8,6 @@ export interface NodeEngine {
   run(turn: number, mail: readonly MailEntry[]): Promise<Next>
   /** A turn that an earlier process left open. */
   resume(open: OpenTurn): Promise<Next>
+  /** A turn without mail, since the one before it failed and the daemon wants it tried again; absent where it never does. */
+  retry?(turn: number): Promise<Next>
 }

@@ -5,7 +5,7 @@ import { LoopEngine } from '../loop/loop.engine.js'
 import type { ToolProcesses } from '../process/tool-process.js'
 import type { NodeEngine } from './node.engine.js'
 import { NodeSession } from './node.session.js'
-import { nextTurnOf, openTurnOf } from './turn.state.js'
+import { lastTurnFailed, nextTurnOf, openTurnOf } from './turn.state.js'
 
 /**
  * Hosts one node until the daemon says that it needs no process any more.
@@ -39,11 +39,13 @@ const work = async (session: NodeSession): Promise<void> => {
     const turn = nextTurnOf(session.history)
     session.restTurn()
     const mail = await session.mailbox.take(session.ended)
-    if (!mail.length) {
+    const failed = lastTurnFailed(session.history)
+    if (!mail.length && !(failed && engine.retry)) {
       await session.mailAnnounced()
       continue
     }
     session.beginTurn(turn)
-    if ((await engine.run(turn, mail)) === 'stop') return
+    const next = mail.length ? await engine.run(turn, mail) : await engine.retry?.(turn)
+    if (next === 'stop') return
   }
 }

@@ -23,6 +23,12 @@ export const openTurnOf = (history: readonly JournalEntry[]): OpenTurn | undefin
   return { turn: entries[0]!.turn, entries, dangling }
 }
 
+/** Whether the last turn failed. A node is launched anew without mail then only to try again. */
+export const lastTurnFailed = (history: readonly JournalEntry[]): boolean => {
+  const last = history.at(-1)
+  return last?.type === 'turn_ended' && last.status === 'failed'
+}
+
 /** Number of the next turn; turns are counted over the node's whole life. */
 export const nextTurnOf = (history: readonly JournalEntry[]): number =>
   history.reduce((highest, entry) => Math.max(highest, entry.turn), 0) + 1
