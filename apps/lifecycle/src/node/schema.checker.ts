@@ -20,7 +20,7 @@ export class SchemaChecker implements OnApplicationShutdown {
     const why = answer ? answer.unusable : 'takes too long to compile'
     if (why === undefined) return
     throw new SvcError('validation_failed', undefined, {
-      errors: [{ pointer: '/result_schema', message: `is not a usable JSON Schema: ${why}` }],
+      errors: [{ pointer: '/result_schema', message: `is not a usable JSON Schema (draft 2020-12): ${why}` }],
     })
   }
 
