@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readOrMakeSecret, writePrivateFile } from '#common/kernel/servers/private-file.js'
 import { type CredentialKey, credentialKey } from './credential.cipher.js'
 
 /**
@@ -39,8 +38,7 @@ export class CredentialKeyring {
   }
 
   #load(): readonly CredentialKey[] {
-    const text = this.#read() ?? this.#create()
-    const keys = text
+    const keys = readOrMakeSecret(this.path, () => randomBytes(32).toString('base64'))
       .split('\n')
       .filter((line) => line.trim())
       .map((line) => credentialKey(Buffer.from(line.trim(), 'base64')))
@@ -48,42 +46,8 @@ export class CredentialKeyring {
     return keys
   }
 
-  #read(): string | undefined {
-    try {
-      return readFileSync(this.path, 'utf8')
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-      throw error
-    }
-  }
-
-  /** Two processes may start at once: `wx` lets one of them make the file, the other reads it. */
-  #create(): string {
-    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
-    const text = `${randomBytes(32).toString('base64')}\n`
-    try {
-      this.#write(this.path, text, 'wx')
-      return text
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-      return readFileSync(this.path, 'utf8')
-    }
-  }
-
   #replace(keys: readonly CredentialKey[]): void {
-    const next = `${this.path}.next`
-    this.#write(next, `${keys.map((key) => key.bytes.toString('base64')).join('\n')}\n`, 'w')
-    renameSync(next, this.path)
+    writePrivateFile(this.path, `${keys.map((key) => key.bytes.toString('base64')).join('\n')}\n`)
     this.#keys = keys
-  }
-
-  #write(path: string, text: string, flag: 'wx' | 'w'): void {
-    const file = openSync(path, flag, 0o600)
-    try {
-      writeSync(file, text)
-      fsyncSync(file)
-    } finally {
-      closeSync(file)
-    }
   }
 }

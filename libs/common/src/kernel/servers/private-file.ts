@@ -4,12 +4,14 @@ import {
   closeSync,
   fsyncSync,
   linkSync,
+  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   unlinkSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
+import { dirname } from 'node:path'
 
 /** Replaces a file as a whole, readable by its owner alone: a reader sees the old text or the new, never half. */
 export function writePrivateFile(path: string, text: string): void {
@@ -36,6 +38,17 @@ export function ensureSecretFile(path: string, generate: () => string = randomPa
     unlinkSync(draft)
   }
   return readFileSync(path, 'utf8').trim()
+}
+
+/**
+ * The text of a secret that may be mounted: one that is there is read as it is, since its mode is then its mounter's to
+ * keep; a missing one is made, with its directory, as by `ensureSecretFile`.
+ */
+export function readOrMakeSecret(path: string, generate: () => string): string {
+  const present = readIfPresent(path)
+  if (present !== undefined) return present.trim()
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  return ensureSecretFile(path, generate)
 }
 
 /** 192 bits in letters, digits, `-` and `_`: safe in a URL and in every server's configuration file. */
@@ -65,8 +78,11 @@ function writeDraft(path: string, text: string): string {
   const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   const file = openSync(draft, 'wx', 0o600)
   try {
-    writeSync(file, text)
+    writeFileSync(file, text)
     fsyncSync(file)
+  } catch (error) {
+    unlinkSync(draft)
+    throw error
   } finally {
     closeSync(file)
   }
