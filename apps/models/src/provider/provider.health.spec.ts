@@ -4,8 +4,9 @@ import { ProviderHealth } from './provider.health.js'
 
 const clockAt = () => {
   let now = 1000
-  const clock: Clock = { now: () => now, monotonic: () => now, after: () => () => undefined }
-  return { clock, pass: (ms: number) => (now += ms) }
+  let jumped = 0
+  const clock: Clock = { now: () => now + jumped, monotonic: () => now, after: () => () => undefined }
+  return { clock, pass: (ms: number) => (now += ms), jump: (ms: number) => (jumped += ms) }
 }
 const limits = { failures: 3, openFor: 1000, openAtMost: 4000 }
 const fail = (health: ProviderHealth, times = 1) => {
@@ -21,6 +22,15 @@ describe('the circuit of a provider', () => {
     expect(health.admit('p')).toEqual({ admitted: true })
     fail(health)
     expect(health.admit('p')).toEqual({ admitted: false, retryAfterMs: 1000 })
+  })
+
+  it('closes in its time also when the clock is set back meanwhile', () => {
+    const { clock, pass, jump } = clockAt()
+    const health = new ProviderHealth(clock, limits)
+    fail(health, 3)
+    jump(-3_600_000)
+    pass(1000)
+    expect(health.admit('p')).toEqual({ admitted: true })
   })
 
   it('lets one call through as a probe, and stays open longer when that fails', () => {

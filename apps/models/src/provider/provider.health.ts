@@ -12,6 +12,7 @@ interface Standing {
   health: Health
   /** Failures in a row that speak of the provider rather than of the request. */
   failures: number
+  /** By the monotonic clock (ms), so that a jump of the other one keeps no circuit open. */
   openUntil: number
   opened: number
   probing: boolean
@@ -51,7 +52,7 @@ export class ProviderHealth {
 
   /** Whether the circuit is open now, and for how many ms more. */
   blockedFor(provider: string): number {
-    return Math.max(0, (this.#records.get(provider)?.openUntil ?? 0) - this.clock.now())
+    return Math.max(0, (this.#records.get(provider)?.openUntil ?? 0) - this.clock.monotonic())
   }
 
   /** Asks to make a call. Who is admitted tells the end by `succeeded`, `failed` or `withdrew`. */
@@ -81,7 +82,8 @@ export class ProviderHealth {
     if (!opens.has(reason)) return
     record.failures += 1
     if (record.failures < this.limits.failures && record.opened === 0) return
-    record.openUntil = this.clock.now() + Math.min(this.limits.openAtMost, this.limits.openFor * 2 ** record.opened)
+    record.openUntil =
+      this.clock.monotonic() + Math.min(this.limits.openAtMost, this.limits.openFor * 2 ** record.opened)
     record.opened = Math.min(record.opened + 1, 10)
   }
 
