@@ -42,6 +42,13 @@ describe('a node at work', () => {
     expect(shown(delta('a\n', 0, output('tool_output')), ended('bash', 'a [cut]', { truncated: true }))).toBe('a\n')
   })
 
+  it('does not print a report again that was shown just now as text or output', () => {
+    const report = (body: string) => ['report.pushed', { kind: 'final', body }] as const
+    expect(shown(completed('3 files'), report('3 files'))).toBe('3 files\nfinal report: as above\n')
+    expect(shown(ended('exec', 'fine\n'), report('fine'))).toBe('fine\nfinal report: as above\n')
+    expect(shown(completed('looking'), report('3 files'))).toBe('looking\nfinal report\n3 files\n')
+  })
+
   it('does not guess at what came without its beginning', () => {
     const snapshot = [
       'message.snapshot',

@@ -24,6 +24,8 @@ export class NodeView {
   readonly #live = new Map<string, Live>()
   /** Pieces whose event was shown: what comes late of them is known. */
   readonly #closed = new Set<string>()
+  /** What each node said or printed last. */
+  readonly #said = new Map<string, string>()
   #midLine = false
   #speaker: string
 
@@ -51,6 +53,11 @@ export class NodeView {
         return
       case 'tool.ended':
         this.#finish(`${nodeId} ${data.call_id}`, nodeId, printed(data), true)
+        break
+      case 'report.pushed':
+        if (this.#said.get(nodeId) !== String(data.body).trim()) break
+        this.#line(nodeId, `${this.#out.paint('green', `${data.kind} report`)}: as above`)
+        return
     }
     const line = eventLine(type, data, this.#out)
     if (line !== undefined) this.#line(nodeId, line)
@@ -101,6 +108,7 @@ export class NodeView {
     for (const key of live?.keys ?? []) this.#closed.add(key)
     const rest = live?.partial ? '' : (whole?.slice(live?.shown ?? 0) ?? '')
     if (rest.trim()) this.#say(nodeId, rest, quiet)
+    if (whole?.trim() && !live?.partial) this.#said.set(nodeId, whole.trim())
     this.rest()
   }
 
