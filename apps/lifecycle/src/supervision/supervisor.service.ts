@@ -99,6 +99,8 @@ export class Supervisor {
   private async reconcile(): Promise<void> {
     const active = await this.nodes.active(this.database)
     for (const node of active) {
+      // each look may wait for a database that is away, and a stop waits for all of them
+      if (this.stopped) return
       const step = nextStep(this.clock.now(), this.situationOf(node), this.limits)
       if (step.do === 'launch') this.launcher.launch(node.id)
       else if (step.do !== 'leave') await this.guarded(node.id, () => this.settle(node.id))
