@@ -138,12 +138,9 @@ export const assignment = z.object({
   parent: z.object({ id: nodeId, name: z.string() }).nullable(),
   reported: z.boolean().meta({ description: 'Whether this engagement has its final report already' }),
   next_ord: z.int(),
-  journal: z
-    .array(journalRecord)
-    .meta({
-      description:
-        'The first page of what was recorded so far, oldest first; the rest up to `next_ord` is read by pages',
-    }),
+  journal: z.array(journalRecord).meta({
+    description: 'The first page of what was recorded so far, oldest first; the rest up to `next_ord` is read by pages',
+  }),
   mail: z.array(mailEntry).meta({ description: 'The first batch of mail, leased to this generation for 30 s' }),
 })
 export type Assignment = z.infer<typeof assignment>
