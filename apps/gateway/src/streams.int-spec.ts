@@ -153,7 +153,7 @@ describe('events of a node', () => {
       gateway.ask({ path: `/v1/nodes/${node}/stream?tree=true&after=99`, headers: stream }),
       gateway.ask({ path: `/v1/nodes/${node}/events?after=99` }),
     ])
-    expect(codes.map(({ body }) => body.code)).toEqual(Array(5).fill('malformed_request'))
+    expect(codes.map(({ body }) => body.code)).toEqual(Array(5).fill('cursor_expired'))
     await sees(await watch(`/v1/nodes/${node}/events?after=1`), [])
   })
 

@@ -13,15 +13,3 @@ export const positionOf = (after: string | undefined): number | undefined => {
   if (!found) throw new SvcError('malformed_request', 'The cursor is not the id of an event.', { field: 'after' })
   return Number(found[1])
 }
-
-/**
- * A position that no event has reached was given by something else: who waited there would wait for ever, and whoever
- * watches the same node with it.
- *
- * @throws SvcError `malformed_request`.
- */
-export const requireReached = (position: number, { head }: { readonly head: number }): void => {
-  if (position > head) {
-    throw new SvcError('malformed_request', 'The cursor lies after the newest event.', { field: 'after' })
-  }
-}

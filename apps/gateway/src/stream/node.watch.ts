@@ -8,7 +8,7 @@ import type { Context } from '#common/kernel/context.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { problemOf } from '../http/problem.js'
-import { positionOf, requireReached } from './event.cursor.js'
+import { positionOf } from './event.cursor.js'
 import { EventSource } from './event.source.js'
 import { textEntry } from './feed.entry.js'
 import { FeedHub } from './feed.hub.js'
@@ -36,7 +36,6 @@ export class NodeWatch {
     const position = positionOf(after) ?? 0
     await this.#permitted(ctx, id)
     const { events, head } = await this.source.page({ id, tree: false }, position, limit, ctx.signal)
-    requireReached(position, { head })
     const last = events.at(-1)?.seq
     return {
       data: events.map(({ tree_seq: _, ...event }) => event),
@@ -53,7 +52,6 @@ export class NodeWatch {
     const reader = this.hub.join({ id, tree: false }, { after: position, deltas: false })
     await this.#serve(ctx, reader, async () => {
       const first = await this.source.page(reader.target, position, undefined, ctx.signal)
-      requireReached(position, first)
       const client = this.clients.open(reply)
       return { client, following: reader.follow(client, first) }
     })
@@ -74,7 +72,6 @@ export class NodeWatch {
         this.#permitted(ctx, id),
         this.source.inProgress(id, ctx.signal),
       ])
-      requireReached(position, first)
       const client = this.clients.open(reply)
       client.push(frameOf({ id: String(position), event: 'snapshot', data: { type: 'snapshot', data: { node } } }))
       for (const part of parts) client.push(textEntry(id, part, position).frame)

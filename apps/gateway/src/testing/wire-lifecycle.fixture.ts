@@ -169,6 +169,7 @@ export class WireLifecycle {
         const settled = ['done', 'dead', 'canceled'].includes(status)
         const all = this.log.filter((event) => (tree ? event.root_id : event.subject) === id)
         const seq = (event: Logged): number => (tree ? event.tree_seq : event.seq)
+        if (after > all.length) throw new SvcError('cursor_expired', undefined, { oldest: all.length + 1 })
         return { events: all.filter((event) => seq(event) > after).slice(0, limit), head: all.length, settled }
       },
       'lifecycle.node.inProgress': (_ctx, { id }: { id: string }) => ({ parts: this.#kept(id).parts }),
