@@ -77,9 +77,9 @@ describe('the algebra of scopes', () => {
 
 describe('one scope', () => {
   it.each([
-    ['svc:files:rw:user:/work', 'svc:files:read:user:/work/x', true],
-    ['svc:files:read:user:/work', 'svc:files:rw:user:/work', false],
-    ['svc:files:rw:user:/work', 'svc:files:rw:user:/workshop', false],
+    ['svc:files:rw:user:/srv', 'svc:files:read:user:/srv/x', true],
+    ['svc:files:read:user:/srv', 'svc:files:rw:user:/srv', false],
+    ['svc:files:rw:user:/srv', 'svc:files:rw:user:/srvers', false],
     ['svc:files:read:user:/a//b/./c', 'svc:files:read:user:/a/b/c', true],
     ['svc:memory:manage:user', 'svc:memory:rw:user:notes/x', true],
     ['svc:memory:rw:user:notes', 'svc:memory:read:user', false],
