@@ -50,7 +50,7 @@ export const carryOut = async (daemon: TestDaemon, fault: Fault): Promise<void> 
     return
   }
   processes.kill(victim)
-  if (fault.target === 'daemon') await daemon.start()
+  if (fault.target === 'daemon') await daemon.startAgain()
 }
 
 /** One that hosts a node, when there is one. */

@@ -63,7 +63,7 @@ describe('GET /v1/nodes/{id}/events, read live', () => {
     async (name) => {
       const before = daemon.processes.find(name)
       expect(daemon.processes.kill(name)).toBe(true)
-      if (name === 'daemon') await daemon.start()
+      if (name === 'daemon') await daemon.startAgain()
       await waitFor(
         () => {
           const now = daemon.processes.find(name)

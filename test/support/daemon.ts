@@ -98,6 +98,12 @@ export class TestDaemon {
     if (!ready()) throw new Error(`the daemon ended: ${textOf(join(this.data.log, 'daemon.out')).slice(-4000)}`)
   }
 
+  /** Starts it again after a kill, once the kernel has taken the killed process away: until then it holds the directory. */
+  async startAgain(): Promise<void> {
+    await waitFor(() => !this.processes.find('daemon'), { what: 'the end of the killed daemon' })
+    await this.start()
+  }
+
   /** Gives strength medium to the mock, as a provider without a key. */
   async useModel(mock: MockModel): Promise<void> {
     await this.client().models.config.update({
