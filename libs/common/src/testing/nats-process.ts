@@ -43,6 +43,9 @@ export class NatsProcess {
   async stop(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return
     const gone = once(this.child, 'exit')
+    // It doesn't keep the process of a test alive, but its end is waited for: else a run with nothing left to do would
+    // end right here, before its results are written.
+    this.child.ref()
     this.child.kill('SIGKILL')
     await gone
   }
