@@ -41,10 +41,31 @@ module.exports = {
     },
     {
       name: 'clients-only-sdk',
-      comment: 'Command, broker and console know the daemon through its public API alone.',
+      comment: 'Command and console know the daemon through its public API alone.',
       severity: 'error',
-      from: { path: '^apps/(cli|broker|console)/', pathNot: anyTest },
+      from: { path: '^apps/(cli|console)/', pathNot: anyTest },
       to: { path: '^libs/', pathNot: '^libs/sdk/' },
+    },
+    {
+      name: 'broker-only-sdk-and-machine',
+      comment: 'A broker knows the daemon through its public API, and the machine that it works on.',
+      severity: 'error',
+      from: { path: '^apps/broker/', pathNot: anyTest },
+      to: { path: '^libs/', pathNot: '^libs/(sdk|machine)/' },
+    },
+    {
+      name: 'machine-knows-only-the-machine',
+      comment: 'Processes, sandbox and files are shared by host and broker: nothing of the daemon, no package.',
+      severity: 'error',
+      from: { path: '^libs/machine/', pathNot: anyTest },
+      to: { path: '^(libs|apps|node_modules)/', pathNot: '^libs/machine/|^node_modules/@types/node/' },
+    },
+    {
+      name: 'machine-is-for-host-and-broker',
+      comment: 'Only they touch the machine for a node.',
+      severity: 'error',
+      from: { path: '^(apps|libs)/', pathNot: `^apps/(host|broker)/|^libs/machine/|${anyTest}` },
+      to: { path: '^libs/machine/' },
     },
     {
       name: 'clients-few-packages',

@@ -5,6 +5,7 @@ module.exports = {
   resolve: {
     alias: {
       '#common': join(__dirname, 'libs/common/src'),
+      '#machine': join(__dirname, 'libs/machine/src'),
       '#sdk': join(__dirname, 'libs/sdk/src'),
       '#apps': join(__dirname, 'apps'),
     },

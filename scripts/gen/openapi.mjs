@@ -13,6 +13,8 @@ const tagTexts = {
   models: 'Model credentials, configuration and readiness',
   llm: 'Model calls, mediated by the daemon',
   system: 'The daemon itself',
+  files: 'Files of the machine, by absolute path',
+  bash: 'Shell commands on the machine',
   health: 'Liveness of the application listener',
 }
 

@@ -72,6 +72,16 @@ export const errorCodes = define({
     title: 'The request does not fit the contract',
     remedy: 'Each entry of `errors` points at a field and says what it takes.',
   },
+  not_a_file: {
+    kind: 'unprocessable',
+    title: 'This is not a regular file',
+    remedy: 'Directories are listed; pipes, sockets and devices are neither read nor written.',
+  },
+  worktree_refused: {
+    kind: 'unprocessable',
+    title: 'No worktree can be made there',
+    remedy: '`reason` says why; name a directory of a git repository, a base that exists and a branch that does not.',
+  },
   idempotency_key_reused: {
     kind: 'unprocessable',
     title: 'The idempotency key belongs to another request',
@@ -137,6 +147,17 @@ export const errorCodes = define({
     title: 'The path lies outside what the caller may reach',
     remedy: 'Stay inside the working directory and the mounted directories.',
   },
+  file_access_denied: {
+    kind: 'forbidden',
+    title: 'The system does not let this account touch the file',
+    remedy: 'Change its permissions, or let the daemon run as an account that may.',
+  },
+  sandbox_required: {
+    kind: 'forbidden',
+    title: 'This machine has no sandbox for what nodes run',
+    remedy:
+      'Install bubblewrap and allow user namespaces (`svc sys doctor` says what is missing), or let the owner consent to running without: `svc sys sandbox`.',
+  },
   not_found: {
     kind: 'not_found',
     title: 'There is no such resource',
@@ -189,6 +210,21 @@ export const errorCodes = define({
     title: 'A resource of that name exists already',
     remedy: 'Choose another name, or change the one that exists.',
   },
+  outcome_unknown: {
+    kind: 'conflict',
+    title: 'An earlier attempt was cut off, and how far it came is not known',
+    remedy: 'It is not run again by itself: look at what it left, then ask again with a fresh idempotency key.',
+  },
+  worktree_dirty: {
+    kind: 'conflict',
+    title: 'The worktree has changes that are not committed',
+    remedy: 'Commit them, or repeat with `force` to lose what `changes` names.',
+  },
+  worktree_busy: {
+    kind: 'conflict',
+    title: 'The worktree is in use',
+    remedy: 'Wait for its node and its jobs to end, or cancel them first.',
+  },
   cursor_expired: {
     kind: 'gone',
     title: 'Events before the oldest kept one are gone',
@@ -203,6 +239,11 @@ export const errorCodes = define({
     kind: 'too_large',
     title: 'The request is too large',
     remedy: '`limit` says how many bytes this route takes.',
+  },
+  file_too_large: {
+    kind: 'too_large',
+    title: 'The file would be larger than a write may be',
+    remedy: 'Nothing was written; `limit` says how many bytes one write takes. Write it in parts by a command.',
   },
   headers_too_large: {
     kind: 'too_large',

@@ -53,10 +53,10 @@ interface Reach {
  * no more.
  */
 const reach: Record<ServiceName, Reach> = {
-  gateway: { calls: { lifecycle: ['>'], models: ['>'] }, tail: 'follows' },
+  gateway: { calls: { lifecycle: ['>'], models: ['>'], host: ['*.bash.run', '*.files.*'] }, tail: 'follows' },
   lifecycle: { calls: { host: ['>'], models: ['ready'] }, tail: 'publishes' },
   models: { calls: { lifecycle: ['usage.record'] }, tail: 'none' },
-  host: { calls: { lifecycle: ['host.hello', 'host.exited'] }, tail: 'none' },
+  host: { calls: { lifecycle: ['host.>'] }, tail: 'none' },
 }
 
 const services = Object.keys(reach) as ServiceName[]

@@ -1,0 +1,34 @@
+/** A directory that a node sees, by its real path. */
+export interface Mount {
+  readonly path: string
+  readonly mode: 'read' | 'write'
+}
+
+/**
+ * What the programs of one node may see and touch, as its host decided it; plain data, since the host hands it to the
+ * node's broker.
+ */
+export interface SandboxPlan {
+  /** `bubblewrap`: namespaces of their own. `account`: a system account of the node's own. `none`: as the daemon. */
+  readonly level: 'bubblewrap' | 'account' | 'none'
+  /** The bubblewrap program, for that level. */
+  readonly bwrap?: string
+  /** Real paths; the first is the working directory. A later one lies over an earlier one. */
+  readonly mounts: readonly Mount[]
+  /** Files and directories inside the mounts that stay as they are: what git would run for the person. */
+  readonly frozen: readonly string[]
+  /** What is not to be seen, even where a mount would show it: the data directory above all. */
+  readonly hidden: readonly string[]
+  /** What of the machine every program sees, read-only; paths that are links are made as links. */
+  readonly system: readonly string[]
+  /** The node's own directories on the disk; programs see them as `homeAt` and `/tmp`. */
+  readonly home: string
+  readonly homeAt: string
+  readonly temporary: string
+  /** For the level `account`. */
+  readonly account?: { readonly uid: number; readonly gid: number }
+  /** Variables of every program: where programs are, who commits, the language. Nothing secret. */
+  readonly env: Readonly<Record<string, string>>
+  /** Bounds of one command with all that it starts, where the system can hold it to them. */
+  readonly limits: { readonly processes: number; readonly memoryBytes: number }
+}
