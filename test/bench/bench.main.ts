@@ -6,6 +6,7 @@ import { TestDaemon } from '../support/daemon.js'
 import type { Bench, BenchOptions, Part } from './bench.js'
 import { command } from './command.part.js'
 import { floors } from './floors.part.js'
+import { host } from './host.part.js'
 import type { LoadTasks } from './load.main.js'
 import { machine, spin } from './machine.js'
 import type { MockTasks } from './mock.main.js'
@@ -19,7 +20,7 @@ import { watch } from './watch.part.js'
 import { Worker } from './worker.js'
 
 /** In this order; the daemon of `start` is another one. */
-const parts: Readonly<Record<string, Part>> = { floors, nodes, runs, watch, command, start }
+const parts: Readonly<Record<string, Part>> = { floors, nodes, runs, watch, host, command, start }
 
 const optionsOf = (args: string[]): BenchOptions => {
   const { values } = parseArgs({

@@ -28,6 +28,28 @@ const tasks = {
   get: ({ wire, count, width, path }: Load & { path: string }) => measure(count, width, () => ask(wire, 'GET', path)),
   runs: ({ wire, count, width, prompt, cwd }: Load & { prompt: string; cwd: string }) =>
     measure(count, width, () => run(wire, prompt, cwd)),
+  post: ({ wire, count, width, path, body }: Load & { path: string; body: unknown }) =>
+    measure(count, width, () => ask(wire, 'POST', path, body)),
+  /** A file of this many bytes, written as a whole each time. */
+  write: ({ wire, count, width, path, bytes }: Load & { path: string; bytes: number }) => {
+    const body = { path, content: 'a'.repeat(bytes) }
+    return measure(count, width, () => ask(wire, 'POST', '/v1/files/write', body))
+  },
+  /** A directory by all its pages, in one go. */
+  wholeList: async ({ wire, path }: { wire: Wire; path: string }) => {
+    const began = performance.now()
+    let entries = 0
+    let after = ''
+    do {
+      const page = JSON.parse(await ask(wire, 'GET', `/v1/files/list?path=${encodeURIComponent(path)}${after}`)) as {
+        data: unknown[]
+        next_cursor: string | null
+      }
+      entries += page.data.length
+      after = page.next_cursor === null ? '' : `&after=${encodeURIComponent(page.next_cursor)}`
+    } while (after)
+    return { entries, ms: performance.now() - began }
+  },
   /** One after the other; wall-clock ms at which each was sent. */
   sent: async ({ wire, count, prompt, cwd }: Omit<Load, 'width'> & { prompt: string; cwd: string }) => {
     const sent: number[] = []

@@ -75,3 +75,12 @@ export const memoryOf = (pids: readonly number[]): number => {
   const kilobytes = pids.map((pid) => Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0))
   return kilobytes.reduce((sum, size) => sum + size, 0) / 1024
 }
+
+/** Memory in MB that no other process shares. */
+export const privateMemoryOf = (pids: readonly number[]): number => {
+  const kilobytes = pids.map((pid) => {
+    const rollup = read(`/proc/${pid}/smaps_rollup`)
+    return [...rollup.matchAll(/^Private_\w+:\s+(\d+)/gm)].reduce((sum, [, size]) => sum + Number(size), 0)
+  })
+  return kilobytes.reduce((sum, size) => sum + size, 0) / 1024
+}
