@@ -7,17 +7,22 @@ export interface Mount {
 /**
  * What the programs of one node may see and touch, as its host decided it; plain data, since the host hands it to the
  * node's broker.
+ *
+ * All paths are laid over each other by depth, the deepest last, so that a directory inside a hidden one can be a mount;
+ * at one and the same path in this order: system, home and temporary, mounts, frozen, hidden.
  */
 export interface SandboxPlan {
   /** `bubblewrap`: namespaces of their own. `account`: a system account of the node's own. `none`: as the daemon. */
   readonly level: 'bubblewrap' | 'account' | 'none'
   /** The bubblewrap program, for that level. */
   readonly bwrap?: string
-  /** Real paths; the first is the working directory. A later one lies over an earlier one. */
+  /** Whether programs can be kept from making user namespaces of their own (`--disable-userns`). */
+  readonly nestingRefused?: boolean
+  /** Real paths; the first is the working directory, which alone may be missing. */
   readonly mounts: readonly Mount[]
   /** Files and directories inside the mounts that stay as they are: what git would run for the person. */
   readonly frozen: readonly string[]
-  /** What is not to be seen, even where a mount would show it: the data directory above all. */
+  /** Files and directories that exist and are not to be seen, even where a mount would show them: the data directory. */
   readonly hidden: readonly string[]
   /** What of the machine every program sees, read-only; paths that are links are made as links. */
   readonly system: readonly string[]
