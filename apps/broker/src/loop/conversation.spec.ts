@@ -104,6 +104,47 @@ describe('a conversation from its journal', () => {
   })
 })
 
+describe('images that tools answered', () => {
+  const seen = (number: number, bytes: number): JournalEntry[] => {
+    const images = [{ content_type: 'image/png' as const, base64: String(number).padEnd(bytes, 'A') }]
+    return [
+      turn(number, 'look'),
+      message([call(`c${number}`)], 1, number),
+      { ...ended(`c${number}`, `image ${number}`, number), images } as JournalEntry,
+      over(number),
+    ]
+  }
+  const results = (journal: JournalEntry[]) =>
+    conversationOf(journal)
+      .flatMap(({ content }) => content)
+      .filter((part) => part.type === 'tool_result')
+
+  it('stand in the conversation beside what the tool said', () => {
+    expect(results(seen(1, 8))).toEqual([
+      {
+        type: 'tool_result',
+        call_id: 'c1',
+        name: 'bash',
+        output: 'image 1',
+        failed: false,
+        images: [{ content_type: 'image/png', base64: '1AAAAAAA' }],
+      },
+    ])
+  })
+
+  // Two large pictures made every later call longer than what the daemon takes, and the node could not go on.
+  it('make room for newer ones when one call would not take them all, and say so', () => {
+    const mebibyte = 1024 * 1024
+    const [oldest, older, newest] = results([...seen(1, 1000), ...seen(2, 5 * mebibyte), ...seen(3, 5 * mebibyte)])
+    expect(newest?.images).toHaveLength(1)
+    expect(older).toMatchObject({ output: expect.stringContaining('read it again') })
+    expect(older).not.toHaveProperty('images')
+    expect(oldest).not.toHaveProperty('images')
+    const many = Array.from({ length: 30 }, (_, at) => seen(at + 1, 8)).flat()
+    expect(results(many).map(({ images }) => images?.length ?? 0)).toEqual([...Array(10).fill(0), ...Array(20).fill(1)])
+  })
+})
+
 describe('an open turn', () => {
   it('is the last one without an end, with the calls whose end nobody recorded', () => {
     const journal = [

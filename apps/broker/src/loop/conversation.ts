@@ -1,5 +1,6 @@
 import type { ContentPart, ConversationMessage, JournalEntry } from '#sdk/generated/types.js'
 import { noteOf } from '../node/mail.text.js'
+import { withImagesThatFit } from './conversation.images.js'
 
 type Ended = Extract<JournalEntry, { type: 'tool_ended' }>
 
@@ -20,6 +21,7 @@ const resultOf = (call: Extract<ContentPart, { type: 'tool_call' }>, ended: Ende
   name: call.name,
   output: ended?.output ?? neverRan,
   failed: ended?.status !== 'completed',
+  ...(ended?.images && { images: ended.images }),
 })
 
 /**
@@ -61,5 +63,5 @@ export const conversationOf = (journal: readonly JournalEntry[]): ConversationMe
         break
     }
   }
-  return messages
+  return [...withImagesThatFit(messages)]
 }

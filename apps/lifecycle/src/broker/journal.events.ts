@@ -85,6 +85,7 @@ export const eventsOf = (entry: JournalEntry): Shown[] => {
             status: entry.status,
             output: text,
             truncated,
+            ...(entry.images && { images: entry.images.map(({ content_type }) => ({ content_type })) }),
             exit_code: entry.exit_code ?? null,
             duration_ms: entry.duration_ms ?? null,
           },

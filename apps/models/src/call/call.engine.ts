@@ -9,6 +9,7 @@ import { ladderFor } from '../config/ladder.js'
 import { costOf } from '../config/price.js'
 import type { CollectedAnswer, DeltaItem } from '../conversation/answer.collector.js'
 import { callOptionsOf } from '../conversation/call.options.js'
+import { refusesImages, withoutImages } from '../conversation/image.refusal.js'
 import { secretsOf } from '../credential/credential.material.js'
 import type { ModelFactory } from '../provider/model.factory.js'
 import type { Provider } from '../provider/provider.directory.js'
@@ -37,7 +38,8 @@ const passing = ['rate_limit', 'overloaded', 'connection']
 
 /**
  * One model call: the rungs of a ladder in order until one begins to answer. After its first word there is no other
- * rung, since somebody may have read it. Nothing is sent twice to one rung.
+ * rung, since somebody may have read it. Nothing is sent twice to one rung, but for a conversation whose images it refused:
+ * that goes on without them, or one picture would end it for good.
  */
 export class CallEngine {
   constructor(
@@ -139,18 +141,27 @@ export class CallEngine {
     return this.#answer(rung, climb, collected, attempts)
   }
 
-  async #send(rung: Rung, { call, signal, emit }: Climb): Promise<CollectedAnswer> {
+  async #send(rung: Rung, climb: Climb): Promise<CollectedAnswer> {
+    const { call, signal, emit } = climb
     const { provider } = rung
+    let begun = false
+    const told = (item: DeltaItem): void => {
+      begun = true
+      emit(item)
+    }
     try {
       const model = await this.factory.model(provider, rung.model)
       const options: LanguageModelV4CallOptions = callOptionsOf(call, provider)
-      return await callRung({ model, options, clock: this.clock, limits: this.limits, signal, emit })
+      return await callRung({ model, options, clock: this.clock, limits: this.limits, signal, emit: told })
     } catch (error) {
       if (signal.aborted) {
         this.health.withdrew(provider.name)
         throw isSvcError(signal.reason) ? signal.reason : new SvcError('client_closed')
       }
       const failure = failureOf(error, this.clock.now(), secretsOf(provider.material))
+      if (!begun && refusesImages(failure, call.messages)) {
+        return this.#send(rung, { ...climb, call: { ...call, messages: withoutImages(call.messages) } })
+      }
       this.health.failed(provider.name, failure.reason, failure.message)
       throw errorOf(failure, provider.name, rung.model)
     }

@@ -22,12 +22,12 @@ const responseFormatOf = ({ schema }: EngineCall): Pick<LanguageModelV4CallOptio
 
 /** The call in the form that the AI SDK's providers take. */
 export const callOptionsOf = (call: EngineCall, provider: Provider): LanguageModelV4CallOptions => {
-  const { metadataKey, options } = dialectOf(provider)
+  const { options, ...dialect } = dialectOf(provider)
   const inWords =
     call.schema && provider.type === 'openai-compatible'
       ? [{ role: 'system' as const, content: [{ type: 'text' as const, text: schemaInstruction(call.schema) }] }]
       : []
-  const prompt = promptOf([...inWords, ...call.messages], metadataKey)
+  const prompt = promptOf([...inWords, ...call.messages], dialect)
   return {
     prompt: provider.type === 'anthropic' ? withCacheMarks(prompt) : prompt,
     ...(call.tools.length && { tools: toolsOf(call.tools), toolChoice: { type: call.tool_choice } }),

@@ -2,7 +2,10 @@ import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { describe, expect, it } from '@jest/globals'
 import type { ConversationMessage } from '#common/contract/index.js'
 import { AnswerCollector } from './answer.collector.js'
-import { promptOf } from './prompt.map.js'
+import { promptOf as mapped } from './prompt.map.js'
+
+const promptOf = (messages: ConversationMessage[], metadataKey: string | null, imagesInResults = true) =>
+  mapped(messages, { metadataKey, imagesInResults })
 
 const noUsage = {
   inputTokens: { total: 5, noCache: 3, cacheRead: 2, cacheWrite: 0 },
@@ -167,5 +170,28 @@ describe('a neutral conversation', () => {
     ).toEqual([
       { role: 'user', content: [{ type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'aaaa' } }] },
     ])
+  })
+
+  describe('with images that a tool answered', () => {
+    const images = [{ content_type: 'image/png' as const, base64: 'aaaa' }]
+    const result = { type: 'tool_result' as const, call_id: 'c', name: 'read', output: 'a.png', failed: false, images }
+    const file = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'aaaa' } }
+    const answer = (output: unknown) => ({
+      role: 'tool',
+      content: [{ type: 'tool-result', toolCallId: 'c', toolName: 'read', output }],
+    })
+
+    it('carries them in the result, where the provider takes them there', () => {
+      expect(promptOf([{ role: 'tool', content: [result] }], null)).toEqual([
+        answer({ type: 'content', value: [{ type: 'text', text: 'a.png' }, file] }),
+      ])
+    })
+
+    it('else carries them right after all results, before what the user says', () => {
+      expect(promptOf([{ role: 'user', content: [...text('and?'), result] }], null, false)).toEqual([
+        answer({ type: 'text', value: 'a.png' }),
+        { role: 'user', content: [...text('[What read (call c) shows:]'), file, ...text('and?')] },
+      ])
+    })
   })
 })

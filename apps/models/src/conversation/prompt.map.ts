@@ -1,10 +1,12 @@
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { ContentPart, ConversationMessage, ToolDefinition } from '#common/contract/index.js'
+import type { Dialect } from '../provider/model.factory.js'
 
 type Part<T extends ContentPart['type']> = Extract<ContentPart, { type: T }>
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number]
 type UserContent = Extract<LanguageModelV4Message, { role: 'user' }>['content'][number]
 type ToolContent = Extract<LanguageModelV4Message, { role: 'tool' }>['content'][number]
+export type PromptDialect = Pick<Dialect, 'metadataKey' | 'imagesInResults'>
 type Metadata = NonNullable<LanguageModelV4Message['providerOptions']>
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -23,18 +25,30 @@ const toolCall = (part: Part<'tool_call'>): AssistantContent => ({
   ...metadataOf(part),
 })
 
-const toolResult = (part: Part<'tool_result'>): ToolContent => ({
-  type: 'tool-result',
-  toolCallId: part.call_id,
-  toolName: part.name,
-  output: { type: part.failed ? 'error-text' : 'text', value: part.output },
+const image = ({ content_type, base64 }: { content_type: string; base64: string }) => ({
+  type: 'file' as const,
+  mediaType: content_type,
+  data: { type: 'data' as const, data: base64 },
 })
 
-const image = (part: Part<'image'>): UserContent => ({
-  type: 'file',
-  mediaType: part.content_type,
-  data: { type: 'data', data: part.base64 },
-})
+const toolResult = (part: Part<'tool_result'>, { imagesInResults }: PromptDialect): ToolContent => {
+  const { output, images, failed } = part
+  return {
+    type: 'tool-result',
+    toolCallId: part.call_id,
+    toolName: part.name,
+    output:
+      images?.length && imagesInResults
+        ? { type: 'content', value: [{ type: 'text', text: output }, ...images.map(image)] }
+        : { type: failed ? 'error-text' : 'text', value: output },
+  }
+}
+
+/** For providers whose tool results are text alone. */
+const shownAfter = (part: Part<'tool_result'>): UserContent[] =>
+  part.images?.length
+    ? [{ type: 'text', text: `[What ${part.name} (call ${part.call_id}) shows:]` }, ...part.images.map(image)]
+    : []
 
 const textOf = (content: readonly ContentPart[]): string =>
   content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n')
@@ -60,15 +74,17 @@ const assistantPart = (part: ContentPart, metadataKey: string | null): Assistant
 }
 
 /** Results of tools first: providers want them right after the calls. */
-const userMessages = (content: readonly ContentPart[]): LanguageModelV4Message[] => {
-  const results = content.flatMap((part) => (part.type === 'tool_result' ? [toolResult(part)] : []))
+const userMessages = (content: readonly ContentPart[], dialect: PromptDialect): LanguageModelV4Message[] => {
+  const answers = content.filter((part) => part.type === 'tool_result')
+  const results = answers.map((part) => toolResult(part, dialect))
+  const shown = dialect.imagesInResults ? [] : answers.flatMap(shownAfter)
   const said = content.flatMap((part): UserContent[] => {
     if (part.type === 'text' && part.text) return [{ type: 'text', text: part.text }]
     return part.type === 'image' ? [image(part)] : []
   })
   return [
     ...(results.length ? [{ role: 'tool' as const, content: results }] : []),
-    ...(said.length ? [{ role: 'user' as const, content: said }] : []),
+    ...(shown.length || said.length ? [{ role: 'user' as const, content: [...shown, ...said] }] : []),
   ]
 }
 
@@ -76,13 +92,9 @@ const userMessages = (content: readonly ContentPart[]): LanguageModelV4Message[]
  * The neutral conversation in the form that the AI SDK's providers take. System messages may only stand at the
  * beginning there: a later one becomes a marked message of the user.
  *
- * @param metadataKey name under which the provider keeps what it must get back of its own thoughts; null when it keeps
- * none and takes its own thoughts as plain text.
+ * Thoughts go back only to the provider whose `metadataKey` they hold; one without takes its own as plain text.
  */
-export const promptOf = (
-  messages: readonly ConversationMessage[],
-  metadataKey: string | null,
-): LanguageModelV4Prompt => {
+export const promptOf = (messages: readonly ConversationMessage[], dialect: PromptDialect): LanguageModelV4Prompt => {
   let begun = false
   return messages.flatMap(({ role, content }): LanguageModelV4Message[] => {
     if (role === 'system') {
@@ -93,8 +105,8 @@ export const promptOf = (
         : [{ role: 'system', content: text }]
     }
     begun = true
-    if (role !== 'assistant') return userMessages(content)
-    const said = content.flatMap((part) => assistantPart(part, metadataKey))
+    if (role !== 'assistant') return userMessages(content, dialect)
+    const said = content.flatMap((part) => assistantPart(part, dialect.metadataKey))
     return said.length ? [{ role: 'assistant', content: said }] : []
   })
 }

@@ -8,6 +8,8 @@ type OpenModel = (model: string) => LanguageModelV4
 export interface Dialect {
   /** Name under which it keeps metadata of parts; null: it keeps none. */
   readonly metadataKey: string | null
+  /** Whether the result of a tool may hold images; else they follow it as a message of the user. */
+  readonly imagesInResults: boolean
   readonly options: SharedV4ProviderOptions
 }
 
@@ -21,13 +23,17 @@ const compatible = 'compatible'
 export const dialectOf = (provider: Provider): Dialect => {
   switch (provider.type) {
     case 'openai':
-      return { metadataKey: 'openai', options: { openai: { store: false, strictJsonSchema: false } } }
+      return {
+        metadataKey: 'openai',
+        imagesInResults: true,
+        options: { openai: { store: false, strictJsonSchema: false } },
+      }
     case 'anthropic':
-      return { metadataKey: 'anthropic', options: {} }
+      return { metadataKey: 'anthropic', imagesInResults: true, options: {} }
     case 'google':
-      return { metadataKey: 'google', options: {} }
+      return { metadataKey: 'google', imagesInResults: true, options: {} }
     case 'openai-compatible':
-      return { metadataKey: null, options: { [compatible]: { strictJsonSchema: false } } }
+      return { metadataKey: null, imagesInResults: false, options: { [compatible]: { strictJsonSchema: false } } }
   }
 }
 

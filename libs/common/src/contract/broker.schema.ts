@@ -2,6 +2,16 @@ import { z } from 'zod'
 import { jsonSchema, nodeId, time } from './common.schema.js'
 import { delta, execSpec, faultKinds, messageTiers } from './node.schema.js'
 
+export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
+/** What the strictest provider takes: 5 MiB of base64, 3.75 MiB of file. */
+const imageLength = 5 * 1024 * 1024
+
+/** Images that a tool answered, beside its text. */
+const toolImages = z
+  .array(z.strictObject({ content_type: z.enum(imageTypes), base64: z.string().max(imageLength) }))
+  .max(8)
+  .optional()
+
 /** Content of the messages that a conversation is made of, the same for every model provider. */
 export const contentPart = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string(), provider_metadata: z.unknown().optional() }),
@@ -24,6 +34,7 @@ export const contentPart = z.discriminatedUnion('type', [
     name: z.string(),
     output: z.string(),
     failed: z.boolean().default(false),
+    images: toolImages,
   }),
 ])
 export type ContentPart = z.infer<typeof contentPart>
@@ -95,6 +106,7 @@ export const journalEntry = z.discriminatedUnion('type', [
     name: z.string(),
     status: z.enum(['completed', 'failed', 'canceled', 'outcome_unknown']),
     output: z.string(),
+    images: toolImages,
     duration_ms: z.int().min(0).optional(),
     exit_code: z.int().nullable().optional(),
   }),

@@ -87,6 +87,12 @@ export type ContentPart = {
   output: string
   /** Default false. */
   failed: boolean
+  /** At most 8 entries. */
+  images?: {
+    content_type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
+    /** At most 5242880 characters. */
+    base64: string
+  }[]
 }
 
 export type ContentPartInput = {
@@ -116,6 +122,12 @@ export type ContentPartInput = {
   output: string
   /** Default false. */
   failed?: boolean
+  /** At most 8 entries. */
+  images?: {
+    content_type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
+    /** At most 5242880 characters. */
+    base64: string
+  }[]
 }
 
 export interface ConversationMessage {
@@ -222,6 +234,12 @@ export type JournalEntry = {
   name: string
   status: 'completed' | 'failed' | 'canceled' | 'outcome_unknown'
   output: string
+  /** At most 8 entries. */
+  images?: {
+    content_type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
+    /** At most 5242880 characters. */
+    base64: string
+  }[]
   /** At least 0. */
   duration_ms?: number
   exit_code?: number | null
@@ -276,6 +294,12 @@ export type JournalEntryInput = {
   name: string
   status: 'completed' | 'failed' | 'canceled' | 'outcome_unknown'
   output: string
+  /** At most 8 entries. */
+  images?: {
+    content_type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
+    /** At most 5242880 characters. */
+    base64: string
+  }[]
   /** At least 0. */
   duration_ms?: number
   exit_code?: number | null
