@@ -13,6 +13,7 @@ import { GateGuard } from './auth/gate.guard.js'
 import { openGateway } from './gateway.open.js'
 import { contractController } from './http/contract.controller.js'
 import { Dispatcher } from './http/dispatcher.js'
+import { HostRoute } from './http/host.route.js'
 import { ProblemFilter } from './http/problem.filter.js'
 import { GatewayListeners } from './listener/gateway.listeners.js'
 import { EventSource } from './stream/event.source.js'
@@ -75,6 +76,7 @@ export class GatewayModule implements OnApplicationShutdown {
         SseClients,
         NodeWatch,
         Passage,
+        HostRoute,
         Dispatcher,
         GatewayListeners,
       ],

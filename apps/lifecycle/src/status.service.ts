@@ -48,6 +48,7 @@ export class StatusService {
       principal: node.principal,
       app_id: node.app_id,
       profile: node.profile,
+      place: { cwd: node.cwd, host_id: node.broker_host_id, git_dir: null },
     }
   }
 }

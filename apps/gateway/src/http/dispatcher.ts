@@ -10,6 +10,7 @@ import { NodeWatch } from '../stream/node.watch.js'
 import { Passage } from '../stream/passage.js'
 import { SystemHandlers } from '../system/system.handlers.js'
 import { readBody } from './body.reader.js'
+import { HostRoute } from './host.route.js'
 import { parseInput } from './input.parser.js'
 import { contextFor } from './request.context.js'
 import { type RequestState, stateOf } from './request.state.js'
@@ -48,6 +49,7 @@ export class Dispatcher {
     @Inject(SystemHandlers) private readonly system: SystemHandlers,
     @Inject(NodeWatch) private readonly watch: NodeWatch,
     @Inject(Passage) private readonly passage: Passage,
+    @Inject(HostRoute) private readonly hosts: HostRoute,
   ) {}
 
   /**
@@ -84,7 +86,10 @@ export class Dispatcher {
   }
 
   #responderOf(entry: Operation): Responder {
-    const call: Responder = ({ ctx, input }) => this.bus.call(entry, ctx, input)
+    const call: Responder =
+      entry.service === 'host'
+        ? ({ ctx, input }) => this.hosts.call(entry, ctx, input)
+        : ({ ctx, input }) => this.bus.call(entry, ctx, input)
     if (entry.service === 'gateway') {
       const handle = this.system.handlerOf(entry.name)
       if (!handle) throw new Error(`the gateway does not answer ${entry.name}`)

@@ -20,6 +20,7 @@ interface Kept {
   generation: number
   ended: boolean
   scopes: string[]
+  place?: { cwd?: string; host_id?: string }
   parts: { generation: number; message: number; channel: string; text: string; truncated: boolean }[]
 }
 
@@ -149,7 +150,7 @@ export class WireLifecycle {
         yield { type: 'answer', answer: { content: [], finish_reason: 'stop' }, replayed: false }
       },
       'lifecycle.node.principal': (_ctx, { node_id: id }: { node_id: string }) => {
-        const { node, generation, ended, scopes } = this.#kept(id)
+        const { node, generation, ended, scopes, place } = this.#kept(id)
         return {
           node_id: id,
           generation,
@@ -159,6 +160,7 @@ export class WireLifecycle {
           principal: 'owner',
           app_id: null,
           profile: null,
+          place: { cwd: '/tmp', host_id: null, git_dir: null, ...place },
         }
       },
       'lifecycle.node.readEvents': (

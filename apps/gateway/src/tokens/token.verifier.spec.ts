@@ -13,7 +13,15 @@ const token = mintToken('own', '01jd0000000000000000000000')
 let now: number
 let reads: number
 let rows: Map<string, TokenRecord | SvcError>
-let principal: { generation: number; ended: boolean; scopes: string[]; app_id: string | null; profile: string | null }
+let principal: {
+  generation: number
+  ended: boolean
+  scopes: string[]
+  app_id: string | null
+  profile: string | null
+  place: { cwd: string; host_id: string | null; git_dir: string | null }
+}
+let asked: boolean[]
 let verifier: TokenVerifier
 
 const kept = (text: string, changes: Partial<TokenRecord> = {}): TokenRecord => ({
@@ -32,7 +40,9 @@ beforeEach(() => {
   now = 0
   reads = 0
   rows = new Map([['01jd0000000000000000000000', kept(token)]])
-  principal = { generation: 2, ended: false, scopes: ['svc:llm'], app_id: null, profile: null }
+  const place = { cwd: '/work', host_id: null, git_dir: null }
+  principal = { generation: 2, ended: false, scopes: ['svc:llm'], app_id: null, profile: null, place }
+  asked = []
   const repository = {
     find: async (id: string) => {
       reads += 1
@@ -41,7 +51,11 @@ beforeEach(() => {
       return row
     },
   } as unknown as TokenRepository
-  const principals = { of: async () => principal } as unknown as NodePrincipals
+  const of = async (_id: string, fresh: boolean): Promise<typeof principal> => {
+    asked.push(fresh)
+    return principal
+  }
+  const principals = { of } as unknown as NodePrincipals
   const clock = { now: () => now, monotonic: () => now } as Clock
   verifier = new TokenVerifier(repository, principals, key, clock)
 })
@@ -117,6 +131,16 @@ describe("a node's token", () => {
     principal.scopes = []
     expect(await verifier.verify(own)).toMatchObject({ scopes: [] })
     expect(reads).toBe(0)
+  })
+
+  it('is renewed from the writer, not from what is remembered', async () => {
+    const actor = await verifier.verify(deriveNodeToken(key, node, 1))
+    principal.place.cwd = '/elsewhere'
+    expect(await verifier.renew(actor)).toEqual({
+      ...actor,
+      place: { cwd: '/elsewhere', host_id: null, git_dir: null },
+    })
+    expect(asked).toEqual([false, true])
   })
 
   it('ends with its node', async () => {

@@ -108,8 +108,20 @@ export class TokenVerifier {
     }
   }
 
-  async #nodeActor({ nodeId, generation, tokenId }: Extract<Proof, { kind: 'node' }>): Promise<Actor> {
-    const node = await this.principals.of(nodeId).catch((error: unknown) => {
+  /**
+   * The actor as the writer has it at this moment. What a node may reach on a machine is decided by its place, of which
+   * a remembered answer may be behind.
+   *
+   * @throws SvcError `token_revoked`, `service_unavailable`.
+   */
+  async renew(actor: Actor): Promise<Actor> {
+    const { nodeId, generation, tokenId } = actor
+    if (nodeId === undefined || generation === undefined || tokenId === null) return actor
+    return this.#nodeActor({ kind: 'node', nodeId, generation, tokenId }, true)
+  }
+
+  async #nodeActor({ nodeId, generation, tokenId }: Extract<Proof, { kind: 'node' }>, fresh = false): Promise<Actor> {
+    const node = await this.principals.of(nodeId, fresh).catch((error: unknown) => {
       throw hasCode(error, 'not_found') ? new SvcError('token_revoked') : error
     })
     if (node.ended) throw new SvcError('token_revoked')
@@ -122,6 +134,7 @@ export class TokenVerifier {
       generation,
       ...(node.app_id !== null && { appId: node.app_id }),
       ...(node.profile !== null && { profile: node.profile }),
+      place: node.place,
     }
   }
 }

@@ -19,6 +19,17 @@ export const brokerExit = z.object({
 })
 export type BrokerExit = z.infer<typeof brokerExit>
 
+/** Where a node stands on a machine. */
+export const nodePlace = z.object({
+  cwd: z.string(),
+  host_id: z.string().nullable().meta({ description: 'The host of its process; null while it has none' }),
+  git_dir: z
+    .string()
+    .nullable()
+    .meta({ description: 'The repository that its worktree belongs to, which lies outside its cwd; null without one' }),
+})
+export type NodePlace = z.infer<typeof nodePlace>
+
 /** Spoken between services on the bus; no route leads here. */
 export const internalOperations = [
   operation({
@@ -128,6 +139,7 @@ export const internalOperations = [
       principal: z.string(),
       app_id: z.string().nullable(),
       profile: z.string().nullable(),
+      place: nodePlace,
     }),
     errors: ['not_found'],
   }),

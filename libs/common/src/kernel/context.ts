@@ -1,3 +1,4 @@
+import type { NodePlace } from '../contract/internal.operations.js'
 import type { Tx } from './database/tx.js'
 import { newId } from './ids.js'
 
@@ -13,6 +14,8 @@ export interface Actor {
   readonly nodeId?: string
   /** Of a node's token: the generation that it was made for, which an older process can't change. */
   readonly generation?: number
+  /** Of a node's token: where the node stands; on its way to a host as the writer says at that moment. */
+  readonly place?: NodePlace
 }
 
 /** First argument of every service method. */

@@ -45,22 +45,28 @@ describe('subjects of commands', () => {
 
 describe('permissions of a service', () => {
   it('let it listen to its own commands and answers only', () => {
-    expect(permissionsOf('host').subscribe).toEqual(['svc.cmd.host.>', 'svc.inbox.host.>'])
+    expect(permissionsOf('host').subscribe).toEqual(['svc.cmd.host.>', 'svc.cancel.host.>', 'svc.inbox.host.>'])
   })
 
   // A command names its actor itself. The host could send any command of lifecycle, so that whoever got hold of its
   // password, which stands beside agents' programs, was the owner.
   it('let the host tell of itself and nothing else', () => {
     expect(permissionsOf('host').publish).toEqual([
+      'svc.inbox.gateway.>',
       'svc.inbox.lifecycle.>',
-      'svc.cmd.lifecycle.host.hello',
-      'svc.cmd.lifecycle.host.exited',
+      'svc.cmd.lifecycle.host.>',
+      'svc.cancel.lifecycle.host',
     ])
   })
 
-  it('let the gateway alone send every command, and none to a host', () => {
+  it('let the gateway alone send every command, and to a host those of files and the shell', () => {
     const sends = (service: ServiceName) => permissionsOf(service).publish.filter((one) => one.startsWith('svc.cmd.'))
-    expect(sends('gateway')).toEqual(['svc.cmd.lifecycle.>', 'svc.cmd.models.>'])
+    expect(sends('gateway')).toEqual([
+      'svc.cmd.lifecycle.>',
+      'svc.cmd.models.>',
+      'svc.cmd.host.*.bash.run',
+      'svc.cmd.host.*.files.*',
+    ])
     expect(sends('lifecycle')).toEqual(['svc.cmd.host.>', 'svc.cmd.models.ready'])
     expect(sends('models')).toEqual(['svc.cmd.lifecycle.usage.record'])
   })
@@ -70,7 +76,20 @@ describe('permissions of a service', () => {
     const named = services
       .flatMap((service) => permissionsOf(service).publish)
       .filter((one) => /^svc[.]cmd[.].*[^>]$/.test(one))
-    expect(named.filter((subject) => !known.includes(subject))).toEqual([])
+      .map((one) => one.replace('.host.*.', '.host.h.').replace(/[*]$/, ''))
+    expect(named.filter((subject) => !known.some((one) => one.startsWith(subject)))).toEqual([])
+  })
+
+  it('let it take back its own calls and nobody else’s', () => {
+    const cancels = (service: ServiceName) =>
+      permissionsOf(service).publish.filter((one) => one.startsWith('svc.cancel.'))
+    expect(cancels('gateway')).toEqual([
+      'svc.cancel.lifecycle.gateway',
+      'svc.cancel.models.gateway',
+      'svc.cancel.host.*.gateway',
+    ])
+    expect(cancels('models')).toEqual(['svc.cancel.lifecycle.models'])
+    expect(subjects.cancel('host', 'gateway', 'local')).toBe('svc.cancel.host.local.gateway')
   })
 
   it('let lifecycle alone publish events of nodes', () => {

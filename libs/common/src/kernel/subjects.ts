@@ -30,6 +30,12 @@ export const subjects = {
       ? `svc.cmd.${entry.service}.${verbOf(entry)}`
       : `svc.cmd.${entry.service}.${single(target)}.${verbOf(entry)}`
   },
+  /**
+   * Where one service takes back what it asked another: a caller can name its own calls alone. `from` is `*` for those
+   * who serve; `target` as in `command`.
+   */
+  cancel: (service: ServiceName, from: ServiceName | '*', target?: string): string =>
+    `svc.cancel.${service}.${target === undefined ? '' : `${single(target)}.`}${from}`,
   /** A durable event of a node, published after its commit; what happened, in the past tense. */
   nodeEvent: (id: string, type: string): string => `svc.evt.node.${single(id)}.${type}`,
   /** All durable events of one node, or of all. */
@@ -40,6 +46,9 @@ export const subjects = {
   /** Below this a service receives answers; nobody else may listen there. */
   inbox: (service: ServiceName): string => `svc.inbox.${service}`,
 } as const
+
+/** The service that receives answers at this address. */
+export const callerOf = (address: string): ServiceName => address.split('.', 3)[2] as ServiceName
 
 interface Reach {
   /** What it asks of other services: subjects below each one's commands. */
@@ -59,6 +68,12 @@ const reach: Record<ServiceName, Reach> = {
   host: { calls: { lifecycle: ['host.>'] }, tail: 'none' },
 }
 
+/** A cancel of each call that a service may make. */
+const cancelsOf = (service: ServiceName): string[] =>
+  Object.keys(reach[service].calls).map((called) =>
+    called === 'host' ? `svc.cancel.host.*.${service}` : subjects.cancel(called as ServiceName, service),
+  )
+
 const services = Object.keys(reach) as ServiceName[]
 const tail = ['svc.evt.>', 'svc.live.>']
 
@@ -71,8 +86,14 @@ export const permissionsOf = (service: ServiceName): { publish: string[]; subscr
     publish: [
       ...partners.map((other) => `${subjects.inbox(other)}.>`),
       ...Object.entries(calls).flatMap(([called, verbs]) => verbs.map((verb) => `svc.cmd.${called}.${verb}`)),
+      ...cancelsOf(service),
       ...(part === 'publishes' ? tail : []),
     ],
-    subscribe: [`svc.cmd.${service}.>`, `${subjects.inbox(service)}.>`, ...(part === 'follows' ? tail : [])],
+    subscribe: [
+      `svc.cmd.${service}.>`,
+      `svc.cancel.${service}.>`,
+      `${subjects.inbox(service)}.>`,
+      ...(part === 'follows' ? tail : []),
+    ],
   }
 }

@@ -6,12 +6,24 @@ export type Failure = 'nobody' | 'lost' | 'forbidden'
 export const unavailable = (service: string, why: string): SvcError =>
   new SvcError('service_unavailable', `${service} is not available: ${why}`, { service })
 
-export const failureOf = (failure: Failure, service: string, subject: string): SvcError => {
+/** @param target the host, of a service of which each machine has its own. */
+const missing = (service: string, why: string, target: string | undefined): SvcError =>
+  target === undefined
+    ? unavailable(service, why)
+    : new SvcError('service_unavailable', `${service} ${target} is not available: ${why}`, { service, host_id: target })
+
+export interface Called {
+  readonly service: string
+  readonly subject: string
+  readonly target?: string | undefined
+}
+
+export const failureOf = (failure: Failure, { service, subject, target }: Called): SvcError => {
   switch (failure) {
     case 'nobody':
-      return unavailable(service, 'nobody serves this command')
+      return missing(service, 'nobody serves this command', target)
     case 'lost':
-      return unavailable(service, 'the connection to the bus was lost')
+      return missing(service, 'the connection to the bus was lost', target)
     case 'forbidden':
       return new SvcError('internal', `the bus does not permit ${subject} to this service`, { service })
   }

@@ -35,6 +35,7 @@ export class BusServer {
   readonly #dispatcher: Dispatcher
   #endpoints: readonly Endpoint[] | undefined
   #subscriptions: readonly BusSubscription[] = []
+  #cancels: BusSubscription | undefined
 
   constructor(private readonly settings: BusServerSettings) {
     this.#dispatcher = new Dispatcher({
@@ -81,8 +82,14 @@ export class BusServer {
         queue,
       ),
     )
+    // Every replica hears of every cancel, since none but the one at work knows the call. Kept through a pause, for what
+    // is in hand then.
+    if (this.listening)
+      this.#cancels ??= connection.subscribe(subjects.cancel(service, '*', hostId), (message) =>
+        this.#dispatcher.cancel(message),
+      )
     await connection.flush()
-    const refused = this.#subscriptions.find((subscription) => subscription.refused)?.refused
+    const refused = [...this.#subscriptions, this.#cancels].find((subscription) => subscription?.refused)?.refused
     if (refused) throw refused
   }
 

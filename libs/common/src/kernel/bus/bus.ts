@@ -1,10 +1,10 @@
-import type { CallOf, InputOf, ItemOf, Operation, OutputOf, ServiceName } from '../../contract/define.js'
+import type { CallOf, InputOf, ItemOf, Operation, OutputOf } from '../../contract/define.js'
 import type { Clock } from '../clock.js'
 import { type Context, envelopeOf } from '../context.js'
 import { hasCode, SvcError } from '../errors.js'
 import type { Logger } from '../log.js'
-import { subjects } from '../subjects.js'
-import { abortedBy, type Failure, failureOf, overrun } from './bus.errors.js'
+import { callerOf, subjects } from '../subjects.js'
+import { abortedBy, type Called, type Failure, failureOf, overrun } from './bus.errors.js'
 import { type Answer, decode, encode, encodePayload, type Grant } from './codec.js'
 import type { BusConnection } from './connection.js'
 import { defaultWindow } from './credit.js'
@@ -16,6 +16,8 @@ import { Tail, type TailMessage } from './tail.js'
 
 /** How long a call may take when neither the caller nor the operation says (ms). */
 export const defaultTimeout = 10_000
+
+const nothing = new Uint8Array()
 
 /**
  * What a caller sends: the server parses internal operations and fills in their defaults; the input of the others was
@@ -61,7 +63,8 @@ export class Bus {
 
   /**
    * Asks the service that owns the operation, and waits for its answer until the earliest of: the context's deadline,
-   * `timeout`, the operation's own timeout (10 s unless it names one).
+   * `timeout`, the operation's own timeout (10 s unless it names one). The server of a call that is left before its
+   * answer is told, and the handler's signal fires; should that message be lost, it fires at the deadline.
    *
    * @throws SvcError the handler's own; `service_unavailable` at once when nobody serves it or the connection is lost;
    * `deadline_exceeded`; `payload_too_large`; `client_closed` (or the signal's own SvcError) when `ctx.signal` fires;
@@ -70,6 +73,7 @@ export class Bus {
   call<O extends Operation>(entry: O, ctx: Context, input: SentTo<O>, options: CallOptions = {}): Promise<AnswerOf<O>> {
     const { clock, connection, inbox } = this.settings
     const subject = subjects.command(entry, options.target)
+    const called: Called = { service: entry.service, subject, target: options.target }
     const deadline = this.#deadline(entry, ctx, options.timeout)
     return new Promise((resolve, reject) => {
       if (ctx.signal.aborted) return reject(abortedBy(ctx.signal))
@@ -77,13 +81,17 @@ export class Bus {
       const settle = (): void => {
         inbox.close(reply)
         callOff()
-        ctx.signal.removeEventListener('abort', leave)
+        ctx.signal.removeEventListener('abort', onAbort)
       }
       const fail = (error: unknown): void => {
         settle()
         reject(error)
       }
-      const leave = (): void => fail(abortedBy(ctx.signal))
+      const leave = (error: SvcError): void => {
+        fail(error)
+        this.#cancel(entry, reply, options.target)
+      }
+      const onAbort = (): void => leave(abortedBy(ctx.signal))
       const onMessage = (data: Uint8Array): void => {
         settle()
         const answer = this.#read(data, entry)
@@ -94,14 +102,14 @@ export class Bus {
         if (answer.replayed && ctx.notes) ctx.notes.replayed = true
         resolve(answer.output as AnswerOf<O>)
       }
-      const onFailure = (failure: Failure): void => fail(failureOf(failure, entry.service, subject))
+      const onFailure = (failure: Failure): void => fail(failureOf(failure, called))
       const reply = inbox.open({ subject, onMessage, onFailure })
-      const callOff = timerFor(clock, deadline, () => fail(overrun(entry.name)))
-      ctx.signal.addEventListener('abort', leave, { once: true })
+      const callOff = timerFor(clock, deadline, () => leave(overrun(entry.name)))
+      ctx.signal.addEventListener('abort', onAbort, { once: true })
       try {
         connection.send(subject, encode({ ctx: envelopeOf({ ...ctx, deadline }), input }), reply)
       } catch (error) {
-        fail(this.#named(error, entry.service))
+        fail(this.#named(error, called))
       }
     })
   }
@@ -124,10 +132,14 @@ export class Bus {
       entry.timeout === undefined ? Infinity : clock.now() + entry.timeout,
     )
     const deadline = bound === Infinity ? undefined : bound
-    return new BusStream({
-      operation: entry.name,
+    const called: Called = {
       service: entry.service,
       subject: subjects.command(entry, options.target),
+      target: options.target,
+    }
+    return new BusStream({
+      ...called,
+      operation: entry.name,
       clock,
       log,
       inbox,
@@ -145,7 +157,7 @@ export class Bus {
         try {
           connection.send(subject, data, reply)
         } catch (error) {
-          throw this.#named(error, entry.service)
+          throw this.#named(error, called)
         }
       },
     })
@@ -216,7 +228,16 @@ export class Bus {
   }
 
   /** A connection that is down means to the caller that the service is out of reach. */
-  #named(error: unknown, service: ServiceName): unknown {
-    return hasCode(error, 'service_unavailable') ? failureOf('lost', service, '') : error
+  #named(error: unknown, called: Called): unknown {
+    return hasCode(error, 'service_unavailable') ? failureOf('lost', called) : error
+  }
+
+  /** The address of the answer names the call; without a connection the deadline has to do. */
+  #cancel({ name, service }: Operation, reply: string, target: string | undefined): void {
+    try {
+      this.settings.connection.send(subjects.cancel(service, callerOf(reply), target), nothing, reply)
+    } catch (err) {
+      this.settings.log.debug({ err, operation: name }, 'a server could not be told that its caller left')
+    }
   }
 }

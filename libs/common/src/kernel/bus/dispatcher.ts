@@ -3,6 +3,7 @@ import type { Clock } from '../clock.js'
 import { type AnswerNotes, contextOf, type Envelope } from '../context.js'
 import { type ErrorWire, isSvcError, SvcError } from '../errors.js'
 import type { Logger } from '../log.js'
+import { callerOf } from '../subjects.js'
 import { abortedBy, overrun, unavailable } from './bus.errors.js'
 import { decode, encode, type Grant, type Request } from './codec.js'
 import type { BusConnection } from './connection.js'
@@ -31,6 +32,8 @@ interface Work {
 /** Takes one request off the bus, runs its handler, and answers: with the output, the items, or a typed error. */
 export class Dispatcher {
   readonly #working = new Set<Work>()
+  /** Calls at work by the address of their answer, which no other call of any service has. */
+  readonly #calls = new Map<string, AbortController>()
   readonly #idle: (() => void)[] = []
 
   constructor(private readonly settings: DispatcherSettings) {}
@@ -61,6 +64,14 @@ export class Dispatcher {
     run.catch((err: unknown) => log.error({ err, request_id: envelope.requestId }, 'a command could not be answered'))
   }
 
+  /**
+   * Fires the signal of the call that is to be answered at this message's `reply`. Permissions hold who may send on a
+   * subject; that a service names no other's call is checked here. One that is over, or another replica's, is no news.
+   */
+  cancel({ subject, reply = '' }: Msg): void {
+    if (subject.endsWith(`.${callerOf(reply)}`)) this.#calls.get(reply)?.abort(new SvcError('client_closed'))
+  }
+
   /** Resolves when nothing is at work. */
   async idle(): Promise<void> {
     if (this.#working.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
@@ -81,6 +92,7 @@ export class Dispatcher {
     const controller = new AbortController()
     const callOff = timerFor(this.settings.clock, envelope.deadline, () => controller.abort(overrun(entry.name)))
     this.#working.add(controller)
+    this.#calls.set(reply, controller)
     try {
       if (!call) throw new SvcError('malformed_request', `${entry.name} answers with a stream`)
       const parsed = entry.kind === 'internal' ? parseInput(entry, input) : input
@@ -91,6 +103,7 @@ export class Dispatcher {
       this.#refuse(reply, this.#explain(error, controller.signal, entry.name, envelope), false)
     } finally {
       callOff()
+      this.#calls.delete(reply)
       this.#done(controller)
     }
   }

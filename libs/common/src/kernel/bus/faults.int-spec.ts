@@ -54,6 +54,26 @@ describe('when NATS is lost', () => {
     expect(gateway.inbox.size).toBe(0)
   })
 
+  it('the handler of a call that nobody can take back stops at its deadline', async () => {
+    const begun = gate()
+    const fired = gate<unknown>()
+    const handlers = {
+      'probe.wait': ({ signal }: { signal: AbortSignal }) => {
+        begun.open()
+        return new Promise(() => signal.addEventListener('abort', () => fired.open(signal.reason)))
+      },
+    }
+    await join(nats.url, 'lifecycle', { operations: [probe.wait], handlers })
+    const gateway = await join(nats.url, 'gateway')
+    const leaving = new AbortController()
+    const call = failure(gateway.bus.call(probe.wait, asked({ signal: leaving.signal }), {}, { timeout: 1500 }))
+    await begun.promise
+    await nats.stop()
+    leaving.abort()
+    expect((await call).code).toMatch(/client_closed|service_unavailable/)
+    expect(await fired.promise).toMatchObject({ code: 'deadline_exceeded' })
+  })
+
   it('a stream ends for both sides, and everything works again when it is back', async () => {
     const ended = gate<unknown>()
     const handlers = {
@@ -103,7 +123,7 @@ describe('when NATS is lost', () => {
 describe('the permissions of a service', () => {
   const users = `authorization { users: [
     { user: lifecycle, password: "p@ss/w", permissions: {
-      publish: ["svc.inbox.>"], subscribe: ["svc.cmd.lifecycle.>", "svc.inbox.lifecycle.>"] } }
+      publish: ["svc.inbox.>"], subscribe: ["svc.cmd.lifecycle.>", "svc.cancel.lifecycle.>", "svc.inbox.lifecycle.>"] } }
     { user: gateway, password: g, permissions: {
       publish: ["svc.cmd.lifecycle.probe.echo", "svc.inbox.>"], subscribe: ["svc.inbox.gateway.>"] } }
   ] }`

@@ -12,6 +12,8 @@ export interface ConsumerSettings {
   readonly operation: string
   readonly service: string
   readonly subject: string
+  /** The host id, of an operation of `host`. */
+  readonly target?: string | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly inbox: Inbox
@@ -107,7 +109,7 @@ export class BusStream<T> implements AsyncIterableIterator<T>, Waiter {
   }
 
   onFailure(failure: Failure): void {
-    this.#finish(failureOf(failure, this.settings.service, this.subject))
+    this.#finish(failureOf(failure, this.settings))
     this.settings.inbox.close(this.#address)
   }
 

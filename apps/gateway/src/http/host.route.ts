@@ -1,0 +1,39 @@
+import { Inject, Injectable } from '@nestjs/common'
+import type { Operation } from '#common/contract/define.js'
+import { Bus } from '#common/kernel/bus/bus.js'
+import { SETTINGS, type Settings } from '#common/kernel/config.js'
+import type { Context } from '#common/kernel/context.js'
+import { hasCode, SvcError } from '#common/kernel/errors.js'
+import { TokenVerifier } from '../tokens/token.verifier.js'
+
+/** Which host a request goes to: that of the node whose token it bears, else the one of this machine. */
+@Injectable()
+export class HostRoute {
+  constructor(
+    @Inject(Bus) private readonly bus: Bus,
+    @Inject(TokenVerifier) private readonly tokens: TokenVerifier,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /**
+   * @throws SvcError the handler's own; `service_unavailable` with `host_id` when that host isn't there;
+   * `token_revoked` when the node has ended meanwhile.
+   */
+  async call(entry: Operation, ctx: Context, input: unknown): Promise<unknown> {
+    const actor = await this.tokens.renew(ctx.actor)
+    const target = actor.place?.host_id ?? this.settings.SVC_HOST_ID
+    try {
+      return await this.bus.call(entry, { ...ctx, actor }, input, { target })
+    } catch (error) {
+      throw hasCode(error, 'service_unavailable') && error.fields.host_id === target ? absent(target, error) : error
+    }
+  }
+}
+
+const absent = (hostId: string, cause: SvcError): SvcError =>
+  new SvcError(
+    'service_unavailable',
+    `The host ${hostId} can't be reached (${cause.message}). \`svc sys status\` shows whether it runs; \`svc sys up\` starts the one of this machine.`,
+    cause.fields,
+    { cause },
+  )
