@@ -1,5 +1,6 @@
 import type { ExecSpec, Fault, Node, NodeIntent, NodeStatus, Strength } from '#common/contract/node.schema.js'
 import { isoTime } from '#common/kernel/clock.js'
+import { toWorktree, type WorktreeRecord } from '../worktree/worktree.record.js'
 
 /** A row of canvas.nodes. */
 export interface NodeRecord {
@@ -20,7 +21,7 @@ export interface NodeRecord {
   readonly engine: string
   readonly exec: ExecSpec | null
   readonly cwd: string
-  readonly worktree: Node['worktree']
+  readonly worktree: WorktreeRecord | null
   readonly model: { strength: Strength; override?: string }
   readonly scopes: string[]
   readonly scopes_explicit: boolean
@@ -126,7 +127,7 @@ export const toNode = (row: NodeRecord, sights: NodeSights): Node => ({
   engine: row.engine,
   exec: row.exec,
   cwd: row.cwd,
-  worktree: row.worktree,
+  worktree: row.worktree && toWorktree(row.worktree),
   model: row.model,
   scopes: row.scopes,
   scopes_explicit: row.scopes_explicit,

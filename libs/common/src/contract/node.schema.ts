@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { absolutePath, actorRef, jsonSchema, nodeId, time, usage } from './common.schema.js'
+import { worktree, worktreeCreate } from './worktree.schema.js'
 
 export const nodeStatuses = ['active', 'idle', 'done', 'dead', 'canceled'] as const
 export type NodeStatus = (typeof nodeStatuses)[number]
@@ -101,14 +102,7 @@ export const node = z
     engine: engineName,
     exec: execSpec.nullable(),
     cwd: z.string(),
-    worktree: z
-      .object({
-        path: z.string(),
-        branch: z.string(),
-        base: z.string(),
-        state: z.enum(['open', 'closed', 'abandoned']),
-      })
-      .nullable(),
+    worktree: worktree.nullable(),
     model: z.object({ strength, override: z.string().optional() }),
     scopes: z.array(z.string()),
     scopes_explicit: z.boolean(),
@@ -151,6 +145,7 @@ export const nodeCreate = z.strictObject({
   cwd: absolutePath
     .optional()
     .meta({ description: "Working directory; the parent's unless given. A root must name one." }),
+  worktree: worktreeCreate.optional(),
   model: modelChoice.optional(),
   scopes: z.array(z.string().max(512)).max(200).optional(),
   result_schema: jsonSchema.optional(),
@@ -232,8 +227,14 @@ export const nodeEventTypes = [
   'message.completed',
   'tool.started',
   'tool.ended',
+  'job.started',
+  'job.ended',
   'turn.ended',
   'model.call_unknown',
+  'worktree.opened',
+  'worktree.closed',
+  'worktree.abandoned',
+  'worktree.failed',
 ] as const
 export type NodeEventType = (typeof nodeEventTypes)[number]
 
