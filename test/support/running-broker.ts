@@ -4,11 +4,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals'
-import { marked } from '../../apps/broker/src/process/process-tree.js'
 import { waitFor } from '../../libs/common/src/testing/wait-for.js'
+import { readProcesses } from '../../libs/machine/src/process/process-table.js'
+import { carries } from '../../libs/machine/src/process/process-tree.js'
 import { BrokerRoutes, type PlayedNode } from './broker-routes.js'
 
 const program = new URL('../../dist/broker.mjs', import.meta.url).pathname
+
+/** Living processes that were started with this mark or one below it. */
+const marked = (mark: string): number[] =>
+  readProcesses()
+    .filter(carries('SVC_BROKER_MARK', mark))
+    .map(({ pid }) => pid)
 
 /** A broker as its host starts it, with the test in the host's place. */
 export class RunningBroker {

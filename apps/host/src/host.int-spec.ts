@@ -10,8 +10,8 @@ import { systemContext } from '#common/kernel/context.js'
 import { joinBus, type TestPeer } from '#common/testing/bus.js'
 import { NatsProcess } from '#common/testing/nats-process.js'
 import { waitFor } from '#common/testing/wait-for.js'
+import { readProcesses } from '#machine/process/process-table.js'
 import { BrokerRoutes, type PlayedNode, text, toolCall } from '../../../test/support/broker-routes.js'
-import { readProcesses } from './process/process-table.js'
 
 const projectRoot = new URL('../../..', import.meta.url).pathname
 const ctx = systemContext('test')

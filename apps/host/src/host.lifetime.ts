@@ -36,7 +36,7 @@ export class HostLifetime implements OnModuleInit, OnApplicationBootstrap, Befor
     // Two hosts of one data directory would each end the other's brokers.
     this.#lock = acquireDataLock(this.place.data)
     const { hostId, incarnation, dataMark } = this.place
-    const reaped = await reapLeftovers(leftoversOf(hostId, incarnation, dataMark), systemClock)
+    const reaped = await reapLeftovers(leftoversOf(hostId, incarnation, dataMark))
     if (reaped) this.log.warn({ processes: reaped }, 'ended what an earlier start of this host left')
     const count = new NodeCountFile(this.place.nodeCountFile, systemClock, (error) =>
       this.log.warn({ err: error }, 'the number of hosted nodes could not be noted'),

@@ -1,6 +1,6 @@
+import { backoff, pause } from '#machine/clock.js'
 import { EventStream } from '#sdk/event-stream.js'
 import { Transport } from '#sdk/transport.js'
-import { backoff, pause } from '../clock.js'
 import { Ended, endsBroker, mayPass } from './endings.js'
 import { httpFetch } from './http.fetch.js'
 

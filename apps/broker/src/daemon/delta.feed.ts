@@ -1,5 +1,5 @@
+import { after } from '#machine/clock.js'
 import type { Delta, NodesBrokerDeltasResponse } from '#sdk/generated/types.js'
-import { after } from '../clock.js'
 
 export type Channel = Delta['channel']
 

@@ -1,5 +1,5 @@
+import { after, backoff, pause } from '#machine/clock.js'
 import type { BrokerSignal } from '#sdk/generated/types.js'
-import { after, backoff, pause } from '../clock.js'
 import type { DaemonClient } from './daemon.client.js'
 import { endsBroker } from './endings.js'
 

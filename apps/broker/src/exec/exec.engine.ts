@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
+import { monotonic } from '#machine/clock.js'
 import type { ExecSpec, MailEntry, Outcome } from '#sdk/generated/types.js'
-import { monotonic } from '../clock.js'
 import type { Entry, Next } from '../daemon/journal.client.js'
 import { faultOf } from '../node/fault.js'
 import { mailPart } from '../node/mail.text.js'

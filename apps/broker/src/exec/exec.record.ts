@@ -1,5 +1,5 @@
+import { OutputCapture } from '#machine/output/output.capture.js'
 import type { ToolEnd } from '../process/tool-process.js'
-import { OutputCapture } from '../tools/output.capture.js'
 
 /** The record of a run keeps at most 256 KiB of its output. */
 const recordLimits = { head: 64 * 1024, tail: 192 * 1024 }

@@ -1,6 +1,6 @@
+import { backoff, pause } from '#machine/clock.js'
 import { ConnectionError, SvcError } from '#sdk/errors.js'
 import type { LlmAnswer, LlmItem, TurnCall } from '#sdk/generated/types.js'
-import { backoff, pause } from '#machine/clock.js'
 import { Ended, endsBroker } from '../daemon/endings.js'
 import { Interrupted, type NodeSession } from '../node/node.session.js'
 import { TurnFailed, type Verdict, verdictOf } from './model.fault.js'

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { after } from '../clock.js'
+import { after } from '#machine/clock.js'
+import { OutputCapture } from '#machine/output/output.capture.js'
 import type { NodeSession } from '../node/node.session.js'
 import { toolEnvironment } from '../process/tool-environment.js'
-import { OutputCapture } from './output.capture.js'
 import { textOf, wholeOf } from './tool.input.js'
 import { schemaOf, type Tool, ToolError, type ToolResult } from './tool.js'
 

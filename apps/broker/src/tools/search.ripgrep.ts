@@ -1,8 +1,8 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { after } from '../clock.js'
+import { after } from '#machine/clock.js'
+import { OutputCapture } from '#machine/output/output.capture.js'
 import type { ToolProcesses } from '../process/tool-process.js'
-import { OutputCapture } from './output.capture.js'
 import {
   lineAtMost,
   matchesAtMost,

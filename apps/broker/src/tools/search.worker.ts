@@ -1,5 +1,5 @@
 import { parentPort, Worker, workerData } from 'node:worker_threads'
-import { after } from '../clock.js'
+import { after } from '#machine/clock.js'
 import { matchesAtMost, type SearchAnswer, type SearchQuery, timeLimit, tooSlow } from './search.query.js'
 import { walk } from './search.walk.js'
 import { ToolError } from './tool.js'

@@ -1,6 +1,6 @@
+import { monotonic } from '#machine/clock.js'
 import { SvcError } from '#sdk/errors.js'
 import type { JournalEntry, ToolDefinition } from '#sdk/generated/types.js'
-import { monotonic } from '../clock.js'
 import { Ended } from '../daemon/endings.js'
 import type { NodeSession } from '../node/node.session.js'
 import { withoutToken } from '../process/token.redaction.js'

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { type Clock, isoTime } from '#common/kernel/clock.js'
-import { startOf } from '../process/process-table.js'
-import { type Belongs, carries, endTree, treeOf } from '../process/process-tree.js'
+import { startOf } from '#machine/process/process-table.js'
+import { type Belongs, carries, endTree, treeOf } from '#machine/process/process-tree.js'
 import type { BrokerLog } from './broker.log.js'
 import { isReleased, type Released, type Serve } from './broker.messages.js'
 
@@ -103,7 +103,7 @@ export class BrokerProcess {
 
   /** Ends the broker and everything below it; resolves when all of it is gone. */
   async end(graceMs: number): Promise<void> {
-    await endTree(this.#belongs, graceMs, this.#clock)
+    await endTree(this.#belongs, graceMs)
     await this.exited
   }
 

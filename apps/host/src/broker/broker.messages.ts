@@ -1,3 +1,5 @@
+import type { SandboxPlan } from '#machine/sandbox/sandbox.plan.js'
+
 /** What host and broker say to each other over the channel that the broker was forked with. */
 export interface Serve {
   readonly type: 'serve'
@@ -8,8 +10,10 @@ export interface Serve {
   readonly host_id: string
   /** Start of the broker's process, RFC 3339; with its pid its identity. */
   readonly started_at: string
-  /** Directory of the node's own for what is too long to show; made by the broker when it needs it. */
+  /** Directory of the node's own for what is too long to show; it exists. */
   readonly scratch_dir: string
+  /** What the programs of the node may see and touch. */
+  readonly plan: SandboxPlan
 }
 
 /** The broker is done with its node and may serve another. */

@@ -4,7 +4,9 @@ import type { Clock } from '#common/kernel/clock.js'
 import { SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
+import type { SandboxPlan } from '#machine/sandbox/sandbox.plan.js'
 import { HOST_PLACE, type HostPlace } from '../host.place.js'
+import { SandboxPlanner } from '../sandbox/sandbox.planner.js'
 import { BrokerFactory } from './broker.factory.js'
 import type { Released } from './broker.messages.js'
 import { BrokerPool } from './broker-pool.js'
@@ -17,6 +19,9 @@ export interface Launch {
   readonly token: string
   readonly base_url: string
   readonly pool_key: string
+  readonly cwd: string
+  readonly scopes: readonly string[]
+  readonly git_dir?: string | null
 }
 
 /** Grace of a tree whose broker is gone already, or whose node has a successor waiting (ms). */
@@ -44,6 +49,7 @@ export class BrokerService {
   constructor(
     @Inject(HOST_PLACE) private readonly place: HostPlace,
     @Inject(BrokerFactory) private readonly factory: BrokerFactory,
+    @Inject(SandboxPlanner) private readonly planner: SandboxPlanner,
     @Inject(LOG) private readonly log: Logger,
   ) {
     this.#pool = new BrokerPool(
@@ -73,7 +79,7 @@ export class BrokerService {
 
   /**
    * @throws SvcError `stale_generation` when a newer generation was hosted or ended here; `quota_exceeded` at the cap, or
-   * when the machine gives no more processes; `service_unavailable` while the host is ending.
+   * when the machine gives no more processes; `service_unavailable` while the host is ending; what the planner throws.
    */
   launch(launch: Launch): Promise<{ state: 'launched' | 'already_hosted'; pid: number }> {
     return this.#inTurn(launch.node_id, async () => {
@@ -84,7 +90,9 @@ export class BrokerService {
       const newest = this.#fence.newest(launch.node_id)
       if (launch.generation <= newest) throw new SvcError('stale_generation', undefined, { newest })
       if (present) await this.#end(present, shortGrace)
-      return { state: 'launched', pid: this.#serve(launch).pid }
+      const { node_id: nodeId, cwd, scopes, git_dir: gitDir } = launch
+      const plan = await this.planner.planFor({ nodeId, cwd, scopes, gitDir })
+      return { state: 'launched', pid: this.#serve(launch, plan).pid }
     })
   }
 
@@ -106,7 +114,7 @@ export class BrokerService {
     await Promise.all([...waiting, ...[...this.#hosted.values()].map((node) => this.#end(node, shutdownGrace))])
   }
 
-  #serve(launch: Launch): BrokerProcess {
+  #serve(launch: Launch, plan: SandboxPlan): BrokerProcess {
     if (this.#closing) throw new SvcError('service_unavailable', 'This host is ending', { service: 'host' })
     const { cap } = this.place
     if (this.#hosted.size >= cap)
@@ -127,7 +135,8 @@ export class BrokerService {
         base_url,
         host_id: this.place.hostId,
         started_at: process.startedAt,
-        scratch_dir: this.place.scratchOf(node_id),
+        scratch_dir: this.planner.scratchOf(node_id),
+        plan,
       },
       launch.pool_key,
     )

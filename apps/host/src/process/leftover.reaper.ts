@@ -1,5 +1,4 @@
-import type { Clock } from '#common/kernel/clock.js'
-import { type Belongs, carries, endTree, treeOf } from './process-tree.js'
+import { type Belongs, carries, endTree, treeOf } from '#machine/process/process-tree.js'
 
 /** Brokers and tools that an earlier start of this host on this data directory left; never the present one's. */
 export const leftoversOf = (hostId: string, incarnation: string, dataMark: string): Belongs => {
@@ -12,8 +11,8 @@ export const leftoversOf = (hostId: string, incarnation: string, dataMark: strin
 }
 
 /** Kills them all; resolves, with their number, when none is left. They had no parent to tell them what to do. */
-export const reapLeftovers = async (belongs: Belongs, clock: Clock): Promise<number> => {
+export const reapLeftovers = async (belongs: Belongs): Promise<number> => {
   const found = treeOf(belongs).length
-  if (found) await endTree(belongs, 0, clock)
+  if (found) await endTree(belongs, 0)
   return found
 }

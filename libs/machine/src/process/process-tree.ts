@@ -1,4 +1,4 @@
-import { type Clock, pause } from '#common/kernel/clock.js'
+import { monotonic, pause } from '../clock.js'
 import { type ProcessRow, readProcesses, signalProcess } from './process-table.js'
 
 /** Picks the processes that a tree starts from. */
@@ -14,9 +14,9 @@ export const carries = (name: string, value: string): Belongs => {
 }
 
 /**
- * A broker's whole tree: all that carries its mark, what descends from those, and what shares a session with them. The
- * mark finds what left the tree by a double fork or `setsid`; parents and sessions find what wiped its environment.
- * Brokers are leaders of sessions of their own, so no session reaches beyond one broker.
+ * All that belongs, what descends from those, and what shares a session with them. A mark finds what left its tree by a
+ * double fork or `setsid`; parents and sessions find what wiped its environment, lost it to `sudo`, or gave itself a title.
+ * Whoever starts a program makes it the leader of a session of its own, so no session reaches beyond it.
  */
 export const treeOf = (belongs: Belongs): ProcessRow[] => {
   const all = readProcesses()
@@ -34,23 +34,34 @@ export const treeOf = (belongs: Belongs): ProcessRow[] => {
 /** Waits between looks at a dying tree (ms): most are gone at the first. */
 const looks = [2, 5, 10, 20, 50]
 
+export const lookAfter = (look: number): number => looks[Math.min(look, looks.length - 1)]!
+
 /**
  * Ends a tree and answers only when nothing of it lives: SIGTERM, up to `graceMs` to leave, then all are stopped (so
  * that none forks while the others die) and killed, again and again until a look finds none. What can't die, for it
- * hangs in the kernel, keeps this waiting: "cannot tell" is never taken for "gone".
+ * hangs in the kernel, keeps this waiting: "cannot tell" is never taken for "gone". With `patienceMs` it gives up that
+ * long after the grace, and answers false: somebody else confirms then.
  */
-export const endTree = async (belongs: Belongs, graceMs: number, clock: Clock): Promise<void> => {
-  const deadline = clock.monotonic() + graceMs
+export const endTree = async (belongs: Belongs, graceMs: number, patienceMs = Infinity): Promise<boolean> => {
+  const deadline = monotonic() + graceMs
   let alive = treeOf(belongs)
   if (graceMs > 0) for (const row of alive) signalProcess(row, 'SIGTERM')
   for (let look = 0; alive.length; look += 1) {
-    if (clock.monotonic() >= deadline) {
+    const left = deadline - monotonic()
+    if (left <= -patienceMs) return false
+    if (left <= 0) {
       freeze(belongs, alive)
       for (const row of treeOf(belongs)) signalProcess(row, 'SIGKILL')
     }
-    await pause(clock, Math.min(looks[Math.min(look, looks.length - 1)]!, Math.max(1, deadline - clock.monotonic())))
+    await pause(left > 0 ? Math.min(lookAfter(look), Math.max(1, left)) : lookAfter(look))
     alive = treeOf(belongs)
   }
+  return true
+}
+
+/** Kills a tree without waiting for its end: for when this process itself goes. */
+export const killTree = (belongs: Belongs): void => {
+  for (let pass = 0; pass < 3; pass += 1) for (const row of treeOf(belongs)) signalProcess(row, 'SIGKILL')
 }
 
 const freeze = (belongs: Belongs, first: readonly ProcessRow[]): void => {

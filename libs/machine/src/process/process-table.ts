@@ -20,7 +20,8 @@ const read = (pid: number | string, file: 'stat' | 'environ'): string => {
   }
 }
 
-const rowOf = (pid: number): ProcessRow | undefined => {
+/** The process of that pid, when it lives. */
+export const processOf = (pid: number): ProcessRow | undefined => {
   const stat = read(pid, 'stat')
   // The name in parentheses may itself hold spaces and parentheses, so fields are counted from the last one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -37,19 +38,19 @@ const rowOf = (pid: number): ProcessRow | undefined => {
 }
 
 /** When a process started, in ticks since boot; 0 when it is gone already. */
-export const startOf = (pid: number): number => rowOf(pid)?.startTicks ?? 0
+export const startOf = (pid: number): number => processOf(pid)?.startTicks ?? 0
 
 /** Every living process of this machine (or of this container) but the calling one. */
 export const readProcesses = (): ProcessRow[] =>
   readdirSync('/proc').flatMap((name) => {
     const pid = Number(name)
-    const row = Number.isInteger(pid) && pid !== process.pid ? rowOf(pid) : undefined
+    const row = Number.isInteger(pid) && pid !== process.pid ? processOf(pid) : undefined
     return row ? [row] : []
   })
 
 /** Signals this life of the process; answers false when it is gone, even if its pid lives on as another. */
 export const signalProcess = (row: Pick<ProcessRow, 'pid' | 'startTicks'>, signal: NodeJS.Signals): boolean => {
-  if (rowOf(row.pid)?.startTicks !== row.startTicks) return false
+  if (processOf(row.pid)?.startTicks !== row.startTicks) return false
   try {
     process.kill(row.pid, signal)
     return true

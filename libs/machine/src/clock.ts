@@ -1,4 +1,4 @@
-/** The only file of the broker that asks the machine for the time. */
+/** The only file of what works on a machine that asks it for the time. */
 export const monotonic = (): number => performance.now()
 
 /** Resolves after `ms`, or at once when the signal fires: look at the signal afterwards. */
