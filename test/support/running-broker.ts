@@ -7,7 +7,9 @@ import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals'
 import { waitFor } from '../../libs/common/src/testing/wait-for.js'
 import { readProcesses } from '../../libs/machine/src/process/process-table.js'
 import { carries } from '../../libs/machine/src/process/process-tree.js'
+import type { SandboxPlan } from '../../libs/machine/src/sandbox/sandbox.plan.js'
 import { BrokerRoutes, type PlayedNode } from './broker-routes.js'
+import { testPlanOf } from './sandbox-plan.js'
 
 const program = new URL('../../dist/broker.mjs', import.meta.url).pathname
 
@@ -36,6 +38,11 @@ export class RunningBroker {
   }
 
   serve(node: PlayedNode, base_url: string, scratch_dir = '/nonexistent'): void {
+    // As its host does: in a sandbox, wherever the machine that tests has one.
+    void testPlanOf(node).then((plan) => this.#say(node, base_url, scratch_dir, plan))
+  }
+
+  #say(node: PlayedNode, base_url: string, scratch_dir: string, plan: SandboxPlan): void {
     this.child.send({
       type: 'serve',
       node_id: node.id,
@@ -45,6 +52,7 @@ export class RunningBroker {
       host_id: 'test',
       started_at: '2026-01-01T00:00:00.000Z',
       scratch_dir,
+      plan,
     })
   }
 

@@ -1,3 +1,5 @@
+import type { SandboxPlan } from '#machine/sandbox/sandbox.plan.js'
+
 /** What the host says over the channel that this process was forked with. */
 export interface Serve {
   readonly type: 'serve'
@@ -8,6 +10,8 @@ export interface Serve {
   readonly host_id: string
   readonly started_at: string
   readonly scratch_dir: string
+  /** What the programs of the node may see and touch. */
+  readonly plan: SandboxPlan
 }
 
 export const isServe = (message: unknown): message is Serve =>

@@ -78,6 +78,7 @@ class RunningHost {
       token: `${node.id}.${generation}`,
       base_url: url,
       cwd: '/tmp',
+      scopes: [],
       pool_key: input.pool_key ?? 'owner',
     }
     return this.peer.bus.call(contract['host.broker.launch'], ctx, launch, { target: 'local' })

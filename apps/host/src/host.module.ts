@@ -8,6 +8,8 @@ import { BrokerService } from './broker/broker.service.js'
 import { HeartbeatService } from './heartbeat/heartbeat.service.js'
 import { HostLifetime } from './host.lifetime.js'
 import { HOST_PLACE, hostPlaceOf } from './host.place.js'
+import { findSandboxGround, SANDBOX_GROUND } from './sandbox/sandbox.ground.js'
+import { SandboxPlanner } from './sandbox/sandbox.planner.js'
 
 /** Lifecycle's hand on this machine: the parent of every broker. It keeps no state of the canvas and no database. */
 @Module({})
@@ -30,6 +32,8 @@ export class HostModule {
       ],
       providers: [
         { provide: HOST_PLACE, useFactory: () => hostPlaceOf(settings) },
+        { provide: SANDBOX_GROUND, useFactory: findSandboxGround, inject: [HOST_PLACE] },
+        SandboxPlanner,
         BrokerFactory,
         BrokerService,
         BrokerHandlers,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
-import type { Settings } from '#common/kernel/config.js'
+import type { SandboxMode, Settings } from '#common/kernel/config.js'
 import { type DataDirectory, openDataDirectory, privateDirectory } from '#common/kernel/servers/data-directory.js'
 import type { PoolLimits } from './broker/broker-pool.js'
 import { findBrokerProgram } from './broker/broker-program.js'
@@ -21,7 +21,19 @@ export interface HostPlace {
   readonly nodeCountFile: string
   /** The data directory as the host locks it: its `run` is the host's own. */
   readonly data: DataDirectory
-  scratchOf(nodeId: string): string
+  readonly sandbox: SandboxSettings
+}
+
+/** What the owner settled about the sandboxes of nodes. */
+export interface SandboxSettings {
+  readonly mode: SandboxMode
+  /** Shown to nodes besides the system's own directories. */
+  readonly shown: readonly string[]
+  /** Never shown: files that hold secrets of the daemon. */
+  readonly secretFiles: readonly string[]
+  readonly limits: { readonly processes: number; readonly memoryBytes: number }
+  /** Directories of a node that was not here for this long (ms) are removed. */
+  readonly keepMs: number
 }
 
 export const HOST_PLACE = Symbol('host place')
@@ -34,6 +46,15 @@ const memory = (): number => {
   const constrained = process.constrainedMemory()
   return constrained > 0 && constrained < totalmem() ? constrained : totalmem()
 }
+
+/** Those that the settings name, and those that `<NAME>_FILE` names for a setting that holds a password. */
+const secretFilesOf = (settings: Settings, env: NodeJS.ProcessEnv = process.env): string[] =>
+  [
+    settings.SVC_CREDENTIALS_KEY_FILE,
+    settings.SVC_NODE_TOKEN_KEY_FILE,
+    settings.SVC_OWNER_TOKEN_FILE,
+    ...['DATABASE_URL_FILE', 'NATS_URL_FILE', 'REDIS_URL_FILE', 'SVC_CONFIG'].map((name) => env[name]),
+  ].filter((path): path is string => path?.startsWith('/') ?? false)
 
 export const hostPlaceOf = (settings: Settings, brokerProgram = findBrokerProgram()): HostPlace => {
   const data = openDataDirectory(settings.SVC_DATA_DIR)
@@ -53,6 +74,15 @@ export const hostPlaceOf = (settings: Settings, brokerProgram = findBrokerProgra
     },
     nodeCountFile: join(data.run, 'host.json'),
     data: { ...data, run: privateDirectory(join(data.run, `host-${settings.SVC_HOST_ID}`)) },
-    scratchOf: (nodeId) => join(data.path, 'scratch', nodeId),
+    sandbox: {
+      mode: settings.SVC_SANDBOX,
+      shown: (settings.SVC_SANDBOX_SHOW ?? '').split(':').filter((path) => path.startsWith('/')),
+      secretFiles: secretFilesOf(settings),
+      limits: {
+        processes: settings.SVC_SANDBOX_PROCESSES,
+        memoryBytes: settings.SVC_SANDBOX_MEMORY_MB * 1024 * 1024 || memory(),
+      },
+      keepMs: settings.SVC_NODE_FILES_DAYS * 86_400_000,
+    },
   }
 }

@@ -9,6 +9,8 @@ import { newId } from '#common/kernel/ids.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { readProcesses } from '#machine/process/process-table.js'
 import { type HostPlace, hostPlaceOf } from '../host.place.js'
+import { findSandboxGround } from '../sandbox/sandbox.ground.js'
+import { SandboxPlanner } from '../sandbox/sandbox.planner.js'
 import { BrokerFactory } from './broker.factory.js'
 import { BrokerService } from './broker.service.js'
 
@@ -36,13 +38,22 @@ describe('the brokers of a host', () => {
   let exits: BrokerExit[]
 
   const launch = (token: string, node_id = newId('node'), generation = 1) =>
-    brokers.launch({ node_id, generation, token, base_url: 'http://127.0.0.1:1', pool_key: 'owner' })
+    brokers.launch({
+      node_id,
+      generation,
+      token,
+      base_url: 'http://127.0.0.1:1',
+      pool_key: 'owner',
+      cwd: '/srv',
+      scopes: [],
+    })
 
-  beforeEach(() => {
+  beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'svc-brokers-'))
     writeFileSync(join(directory, 'broker.mjs'), program)
     place = hostPlaceOf(settings.parse({ SVC_DATA_DIR: directory, SVC_BROKER_WARM: 0 }), join(directory, 'broker.mjs'))
-    brokers = new BrokerService(place, new BrokerFactory(place), pino({ level: 'silent' }))
+    const planner = new SandboxPlanner(place, await findSandboxGround(place))
+    brokers = new BrokerService(place, new BrokerFactory(place), planner, pino({ level: 'silent' }))
     exits = []
     brokers.onExit = (exit) => exits.push(exit)
   })

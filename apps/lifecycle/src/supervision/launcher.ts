@@ -158,6 +158,7 @@ export class Launcher implements OnModuleInit {
       token: deriveNodeToken(this.tokenKey, node.id, node.generation),
       base_url: baseUrlOf(this.settings),
       cwd: node.cwd,
+      scopes: node.scopes,
       pool_key: `${node.principal}/${node.app_id ?? ''}`,
     }
   }

@@ -43,13 +43,19 @@ export const internalOperations = [
       token: z.string(),
       base_url: z.string(),
       cwd: z.string(),
+      scopes: z.array(z.string()),
+      git_dir: z
+        .string()
+        .nullable()
+        .default(null)
+        .meta({ description: 'The common git directory of the worktree that `cwd` is' }),
       pool_key: z
         .string()
         .meta({ description: 'Only nodes of one principal and app may share a process, one after another' }),
     }),
     response: z.object({ state: z.enum(['launched', 'already_hosted']), pid: z.int() }),
     timeout: 15_000,
-    errors: ['stale_generation', 'quota_exceeded'],
+    errors: ['stale_generation', 'quota_exceeded', 'path_outside_scope', 'sandbox_required'],
   }),
   operation({
     name: 'host.broker.stop',

@@ -8,6 +8,9 @@ const listen = z.string().regex(/^(\[[0-9a-f:]+\]|[^:\s]+):\d{1,5}$/i, 'must be 
 const count = z.coerce.number().int().min(0)
 const ms = count
 
+const sandboxModes = ['auto', 'bubblewrap', 'account', 'none'] as const
+export type SandboxMode = (typeof sandboxModes)[number]
+
 /**
  * Every setting of the daemon. Each stands in the environment, or in `svc.config.json` of the data directory by the
  * same name; the environment wins. An unknown name that starts with `SVC_` is refused, so that a typo can't be ignored.
@@ -37,6 +40,16 @@ export const settings = z.strictObject({
   SVC_OWNER_TOKEN_FILE: z.string().optional(),
   /** Extra Host header values that the owner's listener answers to, comma-separated. */
   SVC_ALLOWED_HOSTS: z.string().optional(),
+  /** What holds the programs of nodes; `auto` takes the best that works, the others refuse to start without. */
+  SVC_SANDBOX: z.enum(sandboxModes).default('auto'),
+  /** Directories that every node may read besides the system's own, with colons between: toolchains, for instance. */
+  SVC_SANDBOX_SHOW: z.string().optional(),
+  /** Processes that one command of a node may have at once. */
+  SVC_SANDBOX_PROCESSES: count.min(16).default(4096),
+  /** Memory in MiB that one process of a node may have; 0: as much as the machine has. */
+  SVC_SANDBOX_MEMORY_MB: count.default(0),
+  /** Days for which the home and temporary files of a node are kept after its last process. */
+  SVC_NODE_FILES_DAYS: count.min(1).default(30),
   SVC_BROKER_CAP: count.default(64),
   SVC_BROKER_WARM: count.default(1),
   SVC_BROKER_REUSE: count.default(500),

@@ -16,22 +16,15 @@ export interface SandboxPlan {
   readonly level: 'bubblewrap' | 'account' | 'none'
   /** The bubblewrap program, for that level. */
   readonly bwrap?: string
-  /** Whether programs can be kept from making user namespaces of their own (`--disable-userns`). */
-  readonly nestingRefused?: boolean
-  /** Whether bubblewrap can keep programs from making namespaces of their own (from its version 0.8.0). */
-  readonly disableUserns?: boolean
   /** Real paths; the first is the working directory, which alone may be missing. */
   readonly mounts: readonly Mount[]
   /** Files and directories inside the mounts that stay as they are: what git would run for the person. */
   readonly frozen: readonly string[]
   /** Files and directories that exist and are not to be seen, even where a mount would show them: the data directory. */
   readonly hidden: readonly string[]
-  /** What of the machine every program sees, read-only; paths that are links are made as links, others that don't exist are left out. */
+  /** What of the machine every program sees, read-only; links are made as links, what doesn't exist is left out. */
   readonly system: readonly string[]
-  /**
-   * The node's own directories on the disk; programs see them as `homeAt` and `/tmp`
-   * (by bubblewrap; else as they are).
-   */
+  /** The node's own directories on the disk; by bubblewrap its programs see them as `homeAt` and `/tmp`. */
   readonly home: string
   readonly homeAt: string
   readonly temporary: string

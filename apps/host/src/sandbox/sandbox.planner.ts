@@ -1,0 +1,190 @@
+import { mkdir, symlink } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import { Inject, Injectable } from '@nestjs/common'
+import { type Clock, systemClock } from '#common/kernel/clock.js'
+import { SvcError } from '#common/kernel/errors.js'
+import { parseScope } from '#common/kernel/scopes.js'
+import type { Mount, SandboxPlan } from '#machine/sandbox/sandbox.plan.js'
+import { HOST_PLACE, type HostPlace } from '../host.place.js'
+import { credentialsOf, socketsOf, startedAtLoginOf } from './credential.places.js'
+import { commonOfWorktree, frozenIn, frozenInCommon } from './git.places.js'
+import type { NodeDirectories } from './node.directories.js'
+import { entryAt, linksOnTheWay, realPath, within } from './real.paths.js'
+import { SANDBOX_GROUND, type SandboxGround } from './sandbox.ground.js'
+
+export interface PlanOrder {
+  readonly nodeId: string
+  readonly cwd: string
+  readonly scopes: readonly string[]
+  /** The common git directory of the worktree that `cwd` is. */
+  readonly gitDir?: string | null
+}
+
+/** A plan is good for this long (ms): a tool call after the other needn't look at the disk again. */
+const trusted = 2000
+/** Views of the kernel's own, of which every sandbox has one of its own. */
+const kernelPlaces = ['/proc', '/sys', '/dev'] as const
+
+const outside = (path: string, why: string): SvcError =>
+  new SvcError('path_outside_scope', `A node can't work in ${path}: ${why}`, { path })
+
+/** Decides what the programs of a node see of this machine. */
+@Injectable()
+export class SandboxPlanner {
+  readonly #known = new Map<string, { readonly at: number; readonly plan: Promise<SandboxPlan> }>()
+  readonly #clock: Clock = systemClock
+
+  constructor(
+    @Inject(HOST_PLACE) private readonly place: HostPlace,
+    @Inject(SANDBOX_GROUND) private readonly ground: SandboxGround,
+  ) {}
+
+  /**
+   * @throws SvcError `path_outside_scope` for a working directory that no node may have: the data directory, which holds
+   * the owner's token, or a view of the kernel's.
+   */
+  planFor(order: PlanOrder): Promise<SandboxPlan> {
+    const key = JSON.stringify([order.nodeId, order.cwd, order.scopes, order.gitDir ?? null])
+    const now = this.#clock.monotonic()
+    const known = this.#known.get(key)
+    if (known && now - known.at < trusted) return known.plan
+    for (const [name, { at }] of this.#known) if (now - at >= trusted) this.#known.delete(name)
+    const plan = this.#make(order)
+    this.#known.set(key, { at: now, plan })
+    plan.catch(() => this.#known.delete(key))
+    return plan
+  }
+
+  /** Where the broker of a node keeps long outputs; the node reads it. */
+  scratchOf(nodeId: string): string {
+    return this.ground.directories.of(nodeId).scratch
+  }
+
+  async #make({ nodeId, cwd, scopes, gitDir }: PlanOrder): Promise<SandboxPlan> {
+    const at = (await realPath(cwd)) ?? resolve(cwd)
+    this.#refuse(at, nodeId)
+    const granted = await this.#granted(scopes)
+    const common = await this.#commonOf(at, gitDir ?? undefined)
+    const mounts = simplest(at, [...granted, ...(common ? [{ path: common, mode: 'write' } as const] : [])])
+    const { level } = this.ground
+    const directories = await this.ground.directories.prepare(nodeId, this.ground.gitConfig)
+    const homeAt = this.#homeFor(mounts, directories.home)
+    const links = await this.#links([cwd, ...granted.map(({ name }) => name)], mounts, directories, homeAt)
+    return {
+      level: level.level,
+      ...(level.bwrap !== undefined && { bwrap: level.bwrap, disableUserns: level.disableUserns === true }),
+      mounts,
+      frozen: await this.#frozen(mounts, at, common),
+      hidden: await this.#hidden(mounts),
+      system: [...this.ground.view.shown, ...links],
+      home: directories.home,
+      homeAt,
+      temporary: directories.temporary,
+      env: this.ground.env,
+      limits: this.place.sandbox.limits,
+    }
+  }
+
+  #refuse(cwd: string, nodeId: string): void {
+    const { data } = this.place
+    const worktree = join(data.path, 'worktrees', nodeId)
+    if (within(cwd, data.path) && !within(cwd, worktree)) {
+      throw outside(cwd, "it lies in the daemon's data directory. Name another directory.")
+    }
+    const kernels = kernelPlaces.find((place) => within(cwd, place))
+    if (kernels) throw outside(cwd, `${kernels} is a view of the kernel's. Name another directory.`)
+    if (within(cwd, '/run') && !within(cwd, '/run/media')) {
+      throw outside(cwd, '/run holds the sockets of the system. Name another directory.')
+    }
+  }
+
+  /** The directories that scopes name and that exist; what no working directory may be is no mount either. */
+  async #granted(scopes: readonly string[]): Promise<(Mount & { readonly name: string })[]> {
+    const found: (Mount & { name: string })[] = []
+    for (const text of scopes) {
+      const scope = parseScope(text, { knowsTool: () => true })
+      if (scope.kind !== 'area' || scope.family !== 'files' || scope.holder.kind !== 'user' || !scope.path) continue
+      const path = await realPath(scope.path)
+      if (!path || within(path, this.place.data.path) || kernelPlaces.some((place) => within(path, place))) continue
+      found.push({ path, mode: scope.level === 'read' ? 'read' : 'write', name: scope.path })
+    }
+    return found
+  }
+
+  async #commonOf(cwd: string, gitDir: string | undefined): Promise<string | undefined> {
+    const common = gitDir === undefined ? await commonOfWorktree(cwd) : await realPath(gitDir)
+    return common && !within(common, this.place.data.path) ? common : undefined
+  }
+
+  /** The node's home stands where the person's does, unless that itself is shown. */
+  #homeFor(mounts: readonly Mount[], own: string): string {
+    const { home } = this.ground
+    const shown = mounts.some(({ path }) => within(home, path))
+    return shown || home === '/' || within(home, this.place.data.path) ? own : home
+  }
+
+  async #frozen(mounts: readonly Mount[], cwd: string, common: string | undefined): Promise<string[]> {
+    const writable = mounts.flatMap(({ path, mode }) => (mode === 'write' ? [path] : []))
+    const git = writable.map((path) => (path === common ? frozenInCommon(path, cwd) : frozenIn(path)))
+    const { home } = this.ground
+    const atLogin = writable.some((path) => within(home, path)) ? present(startedAtLoginOf(home)) : []
+    return [...new Set((await Promise.all([...git, atLogin])).flat())]
+  }
+
+  async #hidden(mounts: readonly Mount[]): Promise<string[]> {
+    const { home, view } = this.ground
+    const { data, sandbox } = this.place
+    const secrets = [data.path, ...sandbox.secretFiles]
+    const covered = [...secrets, ...credentialsOf(home), ...socketsOf].filter(
+      (path) => mounts.some((mount) => within(path, mount.path)) && !mounts.some((mount) => mount.path === path),
+    )
+    const inSystem = secrets.filter((path) => view.shown.some((place) => within(path, place)))
+    return [...new Set([...view.masked, ...(await present([...covered, ...inSystem]))])]
+  }
+
+  /**
+   * Names that lead to what is shown by way of links. Those in the node's own directories are made on the disk, the
+   * others where nothing else is.
+   */
+  async #links(
+    names: readonly string[],
+    mounts: readonly Mount[],
+    { home, temporary }: NodeDirectories,
+    homeAt: string,
+  ): Promise<string[]> {
+    const all = (await Promise.all(names.map(linksOnTheWay))).flat()
+    const shown = [...mounts.map(({ path }) => path), ...this.ground.view.shown]
+    const wanted = all.filter(({ at }) => !shown.some((path) => within(at, path)))
+    const free: string[] = []
+    for (const { at, to } of wanted) {
+      const own = within(at, homeAt) ? [homeAt, home] : within(at, '/tmp') ? ['/tmp', temporary] : undefined
+      if (!own) free.push(at)
+      else await makeLink(join(own[1] as string, relative(own[0] as string, at)), to)
+    }
+    return [...new Set(free)]
+  }
+}
+
+const makeLink = async (path: string, to: string): Promise<void> => {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await symlink(to, path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+}
+
+const present = async (paths: readonly string[]): Promise<string[]> => {
+  const found = await Promise.all(paths.map(async (path) => ((await entryAt(path)) ? [path] : [])))
+  return found.flat()
+}
+
+/** The working directory first; each path once, and none for reading that lies in one for writing. */
+const simplest = (cwd: string, others: readonly Mount[]): Mount[] => {
+  const all: Mount[] = [{ path: cwd, mode: 'write' }, ...others.map(({ path, mode }) => ({ path, mode }))]
+  const writable = all.filter(({ mode }) => mode === 'write')
+  const kept = new Map<string, Mount>()
+  for (const mount of all) {
+    if (mount.mode === 'read' && writable.some(({ path }) => within(mount.path, path))) continue
+    if (kept.get(mount.path)?.mode !== 'write') kept.set(mount.path, mount)
+  }
+  return [...kept.values()]
+}
