@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { firstMoved } from '../sandbox/path.look.js'
 import { sandboxArgv } from '../sandbox/sandbox.argv.js'
 import type { SandboxPlan } from '../sandbox/sandbox.plan.js'
 import type { Command, RunningCommand } from './command.js'
@@ -27,6 +28,9 @@ const plain = ({ argv: [program, ...args], cwd, env, plan, mark, input }: Comman
     ...(plan?.level === 'account' && plan.account),
   })
 
+const refusal = (message: string, syscall: 'spawn' | 'sandbox'): NodeJS.ErrnoException =>
+  Object.assign(new Error(message), { code: 'EINVAL', syscall })
+
 /** Variables by which the processes of a data directory and of a node are found again. */
 const isMark = (name: string): boolean => /^SVC_[A-Z]+_MARK$/.test(name)
 
@@ -36,16 +40,15 @@ const isMark = (name: string): boolean => /^SVC_[A-Z]+_MARK$/.test(name)
  */
 const sandboxed = (command: Command, plan: SandboxPlan): SandboxedCommand => {
   const { argv, cwd, mark, input } = command
-  if (!argv[0]) throw Object.assign(new Error('its name is empty'), { code: 'ERR_INVALID_ARG_VALUE', syscall: 'spawn' })
+  if (!argv[0]) throw refusal('its name is empty', 'spawn')
+  // Whoever may write there put a link in its place, to be shown, or to write, what the link leads to.
+  const moved = firstMoved([...plan.mounts.map(({ path }) => path), ...plan.frozen])
+  if (moved) throw refusal(`${moved} is a link by now, or lies behind one`, 'sandbox')
   const env: Record<string, string> = { HOME: plan.homeAt, TMPDIR: '/tmp', ...plan.env, ...command.env }
   const marks = Object.fromEntries(Object.entries(env).filter(([name]) => isMark(name)))
   const variables = Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value])
   const options = [...sandboxArgv(plan, cwd), ...variables]
-  if (options.some((option) => option.includes('\0')))
-    throw Object.assign(new Error('a zero byte in its environment'), {
-      code: 'ERR_INVALID_ARG_VALUE',
-      syscall: 'spawn',
-    })
+  if (options.some((option) => option.includes('\0'))) throw refusal('there is a zero byte in its environment', 'spawn')
   const child = spawn(plan.bwrap!, ['--json-status-fd', '3', '--args', '4', '--', ...argv], {
     cwd: '/',
     env: { ...marks, [mark.name]: mark.value },

@@ -1,16 +1,6 @@
-import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Mount, SandboxPlan } from './sandbox.plan.js'
-
-/** What stands at a path: nothing, a directory, something that is none, or a link and where it leads. */
-export type Look = (path: string) => 'nothing' | 'directory' | 'other' | { readonly target: string }
-
-export const lookAt: Look = (path) => {
-  const stat = lstatSync(path, { throwIfNoEntry: false })
-  if (!stat) return 'nothing'
-  if (stat.isSymbolicLink()) return { target: readlinkSync(path) }
-  return stat.isDirectory() ? 'directory' : 'other'
-}
+import { type Look, lookAt } from './path.look.js'
+import type { SandboxPlan } from './sandbox.plan.js'
 
 /** Namespaces of its own; no privilege, no terminal, and no life beyond that of the process which started it. */
 const isolation = [
@@ -25,60 +15,68 @@ const isolation = [
   'ALL',
 ] as const
 
-const within = (path: string, directory: string): boolean => path === directory || path.startsWith(`${directory}/`)
+/** Something that stands at a path of the sandbox, and the options that put it there. */
+interface Layer {
+  readonly path: string
+  readonly options: readonly string[]
+}
+
+const within = (path: string, directory: string): boolean =>
+  directory === '/' || path === directory || path.startsWith(`${directory}/`)
+
+const depthOf = (path: string): number => (path === '/' ? 0 : path.split('/').length - 1)
 
 /**
- * The options of bubblewrap for a plan of that level. Mounts lie over each other in this order: the system, the node's
- * own directories, what the node may see, what is not to be seen, once more what the node may see inside of that (a
- * worktree lies in the data directory), and what of all this stays as it is.
+ * The options of bubblewrap for a plan of that level. What lies deeper is laid over what lies above it, so that a worktree
+ * is seen inside of the hidden data directory, and a hidden directory is not seen inside of a mount.
  */
 export const sandboxArgv = (plan: SandboxPlan, cwd: string, look: Look = lookAt): string[] => {
-  const inHidden = plan.mounts.filter(({ path }) => plan.hidden.some((hidden) => within(path, hidden)))
-  const hiddenAgain = plan.hidden.filter((path) => inHidden.some((mount) => within(path, mount.path)))
+  const frozen = plan.frozen.filter((path) => look(path) !== 'nothing')
+  const layers: Layer[] = [
+    ...plan.system.flatMap((path) => systemLayer(path, look)),
+    { path: '/proc', options: ['--proc', '/proc'] },
+    { path: '/dev', options: ['--dev', '/dev'] },
+    bound('--bind', plan.temporary, '/tmp'),
+    bound('--bind', plan.home, plan.homeAt),
+    ...plan.mounts.map(({ path, mode }) => bound(mode === 'write' ? '--bind' : '--ro-bind', path)),
+    ...pinned(plan, [...frozen, ...plan.hidden]),
+    ...frozen.map((path) => bound('--ro-bind', path)),
+    ...plan.hidden.flatMap((path) => hiddenLayer(path, look)),
+  ]
+  const sorted = layers.toSorted((one, other) => depthOf(one.path) - depthOf(other.path))
   return [
     ...isolation,
-    ...(plan.disableUserns ? ['--disable-userns'] : []),
-    ...plan.system.flatMap((path) => systemPath(path, look)),
-    ...['--proc', '/proc', '--dev', '/dev'],
-    ...['--bind', plan.temporary, '/tmp', '--bind', plan.home, plan.homeAt],
-    ...plan.mounts.flatMap(bound),
-    ...plan.hidden.flatMap((path) => covered(path, look)),
-    ...inHidden.flatMap(bound),
-    ...hiddenAgain.flatMap((path) => covered(path, look)),
-    ...pinned(plan),
-    ...plan.frozen.flatMap((path) => frozen(path, look)),
+    ...(plan.nestingRefused ? ['--disable-userns'] : []),
+    ...sorted.flatMap(({ options }) => options),
     ...['--chdir', cwd],
   ]
 }
 
-const bound = ({ path, mode }: Mount): string[] => [mode === 'write' ? '--bind' : '--ro-bind', path, path]
+const bound = (option: string, from: string, path = from): Layer => ({ path, options: [option, from, path] })
 
-const systemPath = (path: string, look: Look): string[] => {
+const systemLayer = (path: string, look: Look): Layer[] => {
   const found = look(path)
   if (found === 'nothing') return []
-  return typeof found === 'object' ? ['--symlink', found.target, path] : ['--ro-bind', path, path]
+  return [typeof found === 'object' ? { path, options: ['--symlink', found.target, path] } : bound('--ro-bind', path)]
 }
 
 /**
- * The directories between a mount and what is frozen in it, bound onto themselves: what is mounted on can't be renamed,
- * so nobody moves the frozen out of the way to put something else in its place.
+ * The directories between a mount and what is frozen or hidden in it, bound onto themselves: what is mounted on can't be
+ * renamed. Else a program moves them out of the way, and the next one sees what was hidden, or writes what was frozen.
  */
-const pinned = ({ mounts, frozen }: SandboxPlan): string[] => {
+const pinned = ({ mounts }: SandboxPlan, held: readonly string[]): Layer[] => {
   const pins = new Set<string>()
-  for (const path of frozen) {
-    const mount = mounts.findLast((one) => one.mode === 'write' && within(path, one.path))
-    if (!mount) continue
-    const above: string[] = []
-    for (let at = dirname(path); at !== mount.path && within(at, mount.path); at = dirname(at)) above.unshift(at)
-    for (const directory of above) pins.add(directory)
+  for (const path of held) {
+    const writable = mounts.filter((mount) => mount.mode === 'write' && within(path, mount.path))
+    const top = writable.reduce((most, mount) => Math.max(most, depthOf(mount.path)), -1)
+    if (top >= 0) for (let at = dirname(path); depthOf(at) > top; at = dirname(at)) pins.add(at)
   }
-  return [...pins].flatMap((path) => ['--bind', path, path])
+  return [...pins].map((path) => bound('--bind', path))
 }
 
-const frozen = (path: string, look: Look): string[] => (look(path) === 'nothing' ? [] : ['--ro-bind', path, path])
-
-const covered = (path: string, look: Look): string[] => {
+const hiddenLayer = (path: string, look: Look): Layer[] => {
   const found = look(path)
-  if (found === 'nothing') return []
-  return found === 'directory' ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path]
+  // Where a link leads is hidden by its own path.
+  if (found === 'nothing' || typeof found === 'object') return []
+  return found === 'directory' ? [{ path, options: ['--tmpfs', path] }] : [bound('--ro-bind', '/dev/null', path)]
 }

@@ -16,6 +16,8 @@ export interface SandboxPlan {
   readonly level: 'bubblewrap' | 'account' | 'none'
   /** The bubblewrap program, for that level. */
   readonly bwrap?: string
+  /** Whether programs can be kept from making user namespaces of their own (`--disable-userns`). */
+  readonly nestingRefused?: boolean
   /** Real paths; the first is the working directory, which alone may be missing. */
   readonly mounts: readonly Mount[]
   /** Files and directories inside the mounts that stay as they are: what git would run for the person. */

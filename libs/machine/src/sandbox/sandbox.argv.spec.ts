@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals'
+import { sandboxArgv } from './sandbox.argv.js'
+import type { SandboxPlan } from './sandbox.plan.js'
+
+const plan = (more: Partial<SandboxPlan> = {}): SandboxPlan => ({
+  level: 'bubblewrap',
+  bwrap: '/usr/bin/bwrap',
+  mounts: [{ path: '/home/ada/work', mode: 'write' }],
+  frozen: [],
+  hidden: [],
+  system: [],
+  home: '/data/nodes/n/home',
+  homeAt: '/home/ada',
+  temporary: '/data/nodes/n/tmp',
+  env: {},
+  limits: { processes: 100, memoryBytes: 1e9 },
+  ...more,
+})
+
+/** What is put where, in order, as `option source target`. */
+const layersOf = (more: Partial<SandboxPlan>, there: Record<string, string> = {}): string[] => {
+  const argv = sandboxArgv(plan(more), '/home/ada/work', (path) => {
+    const found = there[path] ?? 'directory'
+    return found.startsWith('->') ? { target: found.slice(2) } : (found as 'directory')
+  })
+  return argv
+    .slice(argv.indexOf('ALL') + 1)
+    .join(' ')
+    .split(/ (?=--)/)
+}
+
+describe('the options for bubblewrap', () => {
+  it('separate the program from all others, and let it live no longer than who started it', () => {
+    const argv = sandboxArgv(plan({ nestingRefused: true }), '/home/ada/work')
+    expect(argv).toEqual(
+      expect.arrayContaining(['--unshare-user', '--unshare-pid', '--die-with-parent', '--new-session']),
+    )
+    expect(argv.join(' ')).toContain('--cap-drop ALL')
+    expect(argv).toContain('--disable-userns')
+    expect(sandboxArgv(plan(), '/home/ada/work')).not.toContain('--disable-userns')
+    expect(argv.slice(-2)).toEqual(['--chdir', '/home/ada/work'])
+  })
+
+  it('show the system read-only, its links as links, and nothing where nothing is', () => {
+    const system = ['/usr', '/bin', '/lib64']
+    const layers = layersOf({ system }, { '/bin': '->usr/bin', '/lib64': 'nothing' })
+    expect(layers.slice(0, 2)).toEqual(['--ro-bind /usr /usr', '--symlink usr/bin /bin'])
+    expect(layers.join(' ')).not.toContain('/lib64')
+  })
+
+  it("put the node's own directories where the person's are", () => {
+    const layers = layersOf({})
+    expect(layers).toContain('--bind /data/nodes/n/home /home/ada')
+    expect(layers).toContain('--bind /data/nodes/n/tmp /tmp')
+  })
+
+  it('lay what is deeper over what is above it', () => {
+    const layers = layersOf({
+      mounts: [
+        { path: '/data/worktrees/n', mode: 'write' },
+        { path: '/', mode: 'read' },
+      ],
+      hidden: ['/data', '/data/worktrees/n/secret'],
+    })
+    const order = ['--ro-bind / /', '--tmpfs /data', '--bind /data/worktrees/n', '--tmpfs /data/worktrees/n/secret']
+    const at = order.map((one) => layers.findIndex((layer) => layer.startsWith(one)))
+    expect(at).toEqual(at.toSorted((one, other) => one - other))
+    expect(at).not.toContain(-1)
+  })
+
+  it('hide files as well as directories, and leave out what is gone', () => {
+    const there = { '/home/ada/work/key': 'other', '/home/ada/work/old': 'nothing', '/home/ada/work/link': '->key' }
+    const hidden = ['/home/ada/work/key', '/home/ada/work/old', '/home/ada/work/link']
+    expect(layersOf({ hidden }, there).filter((layer) => /key|old|link/.test(layer))).toEqual([
+      '--ro-bind /dev/null /home/ada/work/key',
+    ])
+  })
+
+  it('freeze what git would run, and hold what it lies in', () => {
+    const layers = layersOf({ frozen: ['/home/ada/work/.git/hooks', '/home/ada/work/.git/config'] })
+    expect(layers.slice(-4)).toEqual([
+      '--bind /home/ada/work/.git /home/ada/work/.git',
+      '--ro-bind /home/ada/work/.git/hooks /home/ada/work/.git/hooks',
+      '--ro-bind /home/ada/work/.git/config /home/ada/work/.git/config',
+      '--chdir /home/ada/work',
+    ])
+  })
+
+  // Else a program renames the directory above, and the next one finds nothing to hide where it was.
+  it('hold what something hidden lies in', () => {
+    const layers = layersOf({ hidden: ['/home/ada/work/a/b/data'] })
+    expect(layers.slice(-4, -1)).toEqual([
+      '--bind /home/ada/work/a /home/ada/work/a',
+      '--bind /home/ada/work/a/b /home/ada/work/a/b',
+      '--tmpfs /home/ada/work/a/b/data',
+    ])
+  })
+})
