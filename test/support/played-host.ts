@@ -1,5 +1,6 @@
 import { contract, type InputOf } from '../../libs/common/src/contract/index.js'
 import type { HostedBroker } from '../../libs/common/src/contract/internal.operations.js'
+import type { SandboxState } from '../../libs/common/src/contract/sandbox.operations.js'
 import { isoTime, systemClock } from '../../libs/common/src/kernel/clock.js'
 import { type Context, systemContext } from '../../libs/common/src/kernel/context.js'
 import { version } from '../../libs/common/src/kernel/version.js'
@@ -15,6 +16,7 @@ export class PlayedHost {
   /** What it says that it hosts; by node. */
   readonly brokers = new Map<string, HostedBroker>()
   incarnation = 'first'
+  sandbox: SandboxState = { level: 'bubblewrap', detail: 'played' }
   /** Whether it says nothing by itself. */
   silent = false
   /** Answers launches when given; the entry is hosted after it. */
@@ -61,6 +63,7 @@ export class PlayedHost {
       incarnation: this.incarnation,
       version,
       brokers,
+      sandbox: this.sandbox,
       live: brokers.length,
       warm: 1,
       cap: 64,

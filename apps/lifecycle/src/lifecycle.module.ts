@@ -38,9 +38,14 @@ import { SchemaChecker } from './node/schema.checker.js'
 import { Waiters } from './node/waiters.js'
 import { ReportRepository } from './report/report.repository.js'
 import { ReportService } from './report/report.service.js'
+import { ConsentRepository } from './sandbox/consent.repository.js'
+import { SandboxGate } from './sandbox/sandbox.gate.js'
+import { SandboxRpc } from './sandbox/sandbox.rpc.js'
+import { SandboxService } from './sandbox/sandbox.service.js'
 import { StatusService } from './status.service.js'
 import { HostRegistry } from './supervision/host.registry.js'
 import { LaunchQueue } from './supervision/launch.queue.js'
+import { LaunchRefusals } from './supervision/launch.refusal.js'
 import { Launcher, NODE_TOKEN_KEY } from './supervision/launcher.js'
 import { Supervisor } from './supervision/supervisor.service.js'
 import { UsageService } from './usage/usage.service.js'
@@ -129,6 +134,11 @@ export class LifecycleModule {
         StatusService,
         HostRegistry,
         LaunchQueue,
+        LaunchRefusals,
+        ConsentRepository,
+        SandboxGate,
+        SandboxService,
+        SandboxRpc,
         Launcher,
         Supervisor,
         Housekeeping,

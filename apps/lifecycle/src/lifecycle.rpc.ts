@@ -4,6 +4,7 @@ import { Handles } from '#common/kernel/bus/handles.decorator.js'
 import type { Context } from '#common/kernel/context.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { speaksWith, version } from '#common/kernel/version.js'
+import { SandboxService } from './sandbox/sandbox.service.js'
 import { StatusService } from './status.service.js'
 import { HostRegistry } from './supervision/host.registry.js'
 import { Supervisor } from './supervision/supervisor.service.js'
@@ -19,17 +20,21 @@ export class LifecycleRpc {
     private readonly supervisor: Supervisor,
     private readonly usage: UsageService,
     private readonly statuses: StatusService,
+    private readonly sandbox: SandboxService,
   ) {}
 
   @Handles(op['lifecycle.host.hello'])
-  async hello(_ctx: Context, input: InputOf<(typeof op)['lifecycle.host.hello']>): Promise<{ accepted: boolean }> {
+  async hello(
+    _ctx: Context,
+    input: InputOf<(typeof op)['lifecycle.host.hello']>,
+  ): Promise<OutputOf<(typeof op)['lifecycle.host.hello']>> {
     if (!speaksWith(input.version)) {
       throw new SvcError('version_mismatch', `A host of version ${input.version} can't serve ${version}.`, {
         remedy: 'Restart the host with the version of the daemon.',
       })
     }
     if (this.hosts.hear(input)) this.supervisor.poke()
-    return { accepted: true }
+    return { accepted: true, consent: await this.sandbox.consentedOn(input.sandbox.level) }
   }
 
   @Handles(op['lifecycle.host.exited'])

@@ -31,6 +31,7 @@ export class StatusService {
         live: host.live,
         warm: host.warm,
         cap: host.cap,
+        sandbox: host.sandbox,
       })),
       limits: { ...nodeLimits },
     }

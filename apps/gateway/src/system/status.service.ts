@@ -71,6 +71,10 @@ export class StatusService {
       base_url: baseUrlOf(this.settings),
       parts,
       nodes: 'answer' in writer ? writer.answer.nodes : {},
+      sandbox:
+        'answer' in writer
+          ? writer.answer.hosts.flatMap(({ host_id, sandbox }) => (sandbox ? [{ host_id, ...sandbox }] : []))
+          : [],
       brokers: 'answer' in writer ? brokersOf(writer.answer) : null,
       limits: {
         ...('answer' in writer ? writer.answer.limits : {}),

@@ -22,6 +22,7 @@ export interface Launch {
   readonly cwd: string
   readonly scopes: readonly string[]
   readonly git_dir?: string | null
+  readonly consent?: boolean
 }
 
 /** Grace of a tree whose broker is gone already, or whose node has a successor waiting (ms). */
@@ -90,6 +91,7 @@ export class BrokerService {
       const newest = this.#fence.newest(launch.node_id)
       if (launch.generation <= newest) throw new SvcError('stale_generation', undefined, { newest })
       if (present) await this.#end(present, shortGrace)
+      if (launch.consent) this.planner.consented = true
       const { node_id: nodeId, cwd, scopes, git_dir: gitDir } = launch
       const plan = await this.planner.planFor({ nodeId, cwd, scopes, gitDir })
       return { state: 'launched', pid: this.#serve(launch, plan).pid }

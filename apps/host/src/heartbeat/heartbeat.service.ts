@@ -10,6 +10,8 @@ import { LOG } from '#common/kernel/service.js'
 import { version } from '#common/kernel/version.js'
 import { BrokerService } from '../broker/broker.service.js'
 import { HOST_PLACE, type HostPlace } from '../host.place.js'
+import { SANDBOX_GROUND, type SandboxGround } from '../sandbox/sandbox.ground.js'
+import { SandboxPlanner } from '../sandbox/sandbox.planner.js'
 
 /** Between two hellos that were heard (ms). */
 const beat = 2000
@@ -32,6 +34,8 @@ export class HeartbeatService {
     @Inject(Bus) private readonly bus: Bus,
     @Inject(BrokerService) private readonly brokers: BrokerService,
     @Inject(HOST_PLACE) private readonly place: HostPlace,
+    @Inject(SANDBOX_GROUND) private readonly ground: SandboxGround,
+    @Inject(SandboxPlanner) private readonly planner: SandboxPlanner,
     @Inject(LOG) private readonly log: Logger,
   ) {}
 
@@ -61,9 +65,14 @@ export class HeartbeatService {
   async #hello(): Promise<boolean> {
     const { hostId: host_id, incarnation, cap } = this.place
     const { live, warm } = this.brokers
-    const hello = { host_id, incarnation, version, live, warm, cap, brokers: this.brokers.hosted() }
+    const { level, detail } = this.ground.level
+    const sandbox = { level, detail }
+    const hello = { host_id, incarnation, version, live, warm, cap, sandbox, brokers: this.brokers.hosted() }
     try {
-      await this.bus.call(contract['lifecycle.host.hello'], systemContext('host'), hello, { timeout: patience })
+      const { consent } = await this.bus.call(contract['lifecycle.host.hello'], systemContext('host'), hello, {
+        timeout: patience,
+      })
+      this.planner.consented = consent
       this.#refused = false
       return true
     } catch (error) {

@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { Inject, Injectable } from '@nestjs/common'
 import { type Clock, systemClock } from '#common/kernel/clock.js'
 import { SvcError } from '#common/kernel/errors.js'
-import { parseScope } from '#common/kernel/scopes.js'
+import { covers, parseScope } from '#common/kernel/scopes.js'
 import type { Mount, SandboxPlan } from '#machine/sandbox/sandbox.plan.js'
 import { HOST_PLACE, type HostPlace } from '../host.place.js'
 import { credentialsOf, socketsOf, startedAtLoginOf } from './credential.places.js'
@@ -33,6 +33,8 @@ const outside = (path: string, why: string): SvcError =>
 export class SandboxPlanner {
   readonly #known = new Map<string, { readonly at: number; readonly plan: Promise<SandboxPlan> }>()
   readonly #clock: Clock = systemClock
+  /** Whether the owner consented to running programs where nothing holds them; lifecycle says it. */
+  consented = false
 
   constructor(
     @Inject(HOST_PLACE) private readonly place: HostPlace,
@@ -41,9 +43,11 @@ export class SandboxPlanner {
 
   /**
    * @throws SvcError `path_outside_scope` for a working directory that no node may have: the data directory, which holds
-   * the owner's token, or a view of the kernel's.
+   * the owner's token, or a view of the kernel's. `sandbox_required` for a node that may run what it likes, where
+   * nothing holds it and the owner did not consent.
    */
-  planFor(order: PlanOrder): Promise<SandboxPlan> {
+  async planFor(order: PlanOrder): Promise<SandboxPlan> {
+    this.#requireHold(order)
     const key = JSON.stringify([order.nodeId, order.cwd, order.scopes, order.gitDir ?? null])
     const now = this.#clock.monotonic()
     const known = this.#known.get(key)
@@ -83,6 +87,12 @@ export class SandboxPlanner {
       env: this.ground.env,
       limits: this.place.sandbox.limits,
     }
+  }
+
+  #requireHold({ scopes }: PlanOrder): void {
+    const { level, detail } = this.ground.level
+    if (level !== 'none' || this.consented || !covers(scopes, 'svc:act')) return
+    throw new SvcError('sandbox_required', `This machine has no sandbox for what nodes run: ${detail}`, { detail })
   }
 
   #refuse(cwd: string, nodeId: string): void {

@@ -8,6 +8,7 @@ import { type TxContext, Writer, type Written } from '#common/kernel/database/wr
 import { hasCode, SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
 import { MailRepository } from '../mail/mail.repository.js'
+import { SandboxGate } from '../sandbox/sandbox.gate.js'
 import { LaunchQueue } from '../supervision/launch.queue.js'
 import { ModelCheck } from './model-check.js'
 import { NodeAccess } from './node.access.js'
@@ -40,6 +41,7 @@ export class CreateNodeService {
     private readonly models: ModelCheck,
     private readonly schemas: SchemaChecker,
     private readonly launches: LaunchQueue,
+    private readonly sandbox: SandboxGate,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -47,7 +49,8 @@ export class CreateNodeService {
    * Checks everything, then writes the node, its edges, its first mail and its events in one transaction; its process
    * is started after commit.
    *
-   * @throws SvcError validation_failed, scope_exceeds_ceiling, not_found (parent), quota_exceeded, model_not_configured
+   * @throws SvcError validation_failed, scope_exceeds_ceiling, not_found (parent), quota_exceeded, model_not_configured,
+   * sandbox_required
    */
   async create(ctx: Context, input: Create): Promise<Written<Node>> {
     this.check(input)
@@ -58,6 +61,7 @@ export class CreateNodeService {
       const origin = await this.originOf(within, input)
       const { parent } = origin
       const node = this.build(ctx, input, origin)
+      await this.sandbox.requireSomewhere(within.tx, node)
       this.nodes.insert(within.tx, node)
       this.nodes.recordTransition(within.tx, {
         nodeId: node.id,

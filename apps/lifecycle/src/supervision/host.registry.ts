@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common'
 import type { HostedBroker } from '#common/contract/internal.operations.js'
+import type { SandboxState } from '#common/contract/sandbox.operations.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 
 export interface HostHello {
@@ -10,6 +11,7 @@ export interface HostHello {
   readonly live: number
   readonly warm: number
   readonly cap: number
+  readonly sandbox: SandboxState
 }
 
 export interface KnownHost extends HostHello {
@@ -40,9 +42,10 @@ export class HostRegistry {
     return !same
   }
 
-  /** The host for the next launch: the one heard of late with the most room. */
+  /** The host for the next launch: the one heard of late with the most room; with a sandbox where any has one. */
   choose(): KnownHost | undefined {
-    return this.present().sort((a, b) => b.cap - b.live - (a.cap - a.live))[0]
+    const held = ({ sandbox }: KnownHost): number => (sandbox.level === 'none' ? 0 : 1)
+    return this.present().sort((a, b) => held(b) - held(a) || b.cap - b.live - (a.cap - a.live))[0]
   }
 
   present(): KnownHost[] {

@@ -11,8 +11,10 @@ import { LOG } from '#common/kernel/service.js'
 import { deriveNodeToken } from '#common/kernel/tokens.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
+import { SandboxGate } from '../sandbox/sandbox.gate.js'
 import { HostRegistry } from './host.registry.js'
 import { LaunchQueue } from './launch.queue.js'
+import { isFinal, LaunchRefusals } from './launch.refusal.js'
 
 export const NODE_TOKEN_KEY = Symbol('node token key')
 
@@ -46,6 +48,8 @@ export class Launcher implements OnModuleInit {
     private readonly nodes: NodeRepository,
     private readonly hosts: HostRegistry,
     private readonly queue: LaunchQueue,
+    private readonly gate: SandboxGate,
+    private readonly refusals: LaunchRefusals,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(NODE_TOKEN_KEY) private readonly tokenKey: Buffer,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -144,7 +148,14 @@ export class Launcher implements OnModuleInit {
     if (node.next_launch_at && node.next_launch_at.getTime() > this.clock.now()) return
     if (this.launchOf(nodeId, node.generation)) return
     const target = host.host_id
-    await this.bus.call(contract['host.broker.launch'], systemContext('lifecycle'), this.order(node), { target })
+    try {
+      const order = { ...this.order(node), consent: await this.gate.requireOn(this.database, host, node) }
+      await this.bus.call(contract['host.broker.launch'], systemContext('lifecycle'), order, { target })
+    } catch (error) {
+      if (!isFinal(error)) throw error
+      this.log.warn({ err: error, node_id: nodeId }, 'a node can not be launched: it ends')
+      return this.refusals.end(nodeId, node.generation, error)
+    }
     // a host that was restarted meanwhile has said so before it answered
     const incarnation = this.hosts.find(target)?.incarnation ?? host.incarnation
     const at = this.clock.monotonic()

@@ -3,6 +3,7 @@ import type { Operation } from './define.js'
 import { internalOperations } from './internal.operations.js'
 import { modelOperations } from './model.operations.js'
 import { nodeOperations } from './node.operations.js'
+import { sandboxOperations } from './sandbox.operations.js'
 import { systemOperations } from './system.operations.js'
 
 /** Every operation of the daemon. A route that isn't here doesn't exist. */
@@ -11,6 +12,7 @@ export const operations = [
   ...nodeOperations,
   ...brokerOperations,
   ...modelOperations,
+  ...sandboxOperations,
   ...internalOperations,
 ] as const
 
@@ -34,3 +36,4 @@ export * from './errors.js'
 export * from './internal.operations.js'
 export * from './model.schema.js'
 export * from './node.schema.js'
+export { consentSentence, type SandboxState, sandboxLevels } from './sandbox.operations.js'

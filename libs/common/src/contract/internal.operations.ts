@@ -3,6 +3,7 @@ import { nodeId, time } from './common.schema.js'
 import { operation } from './define.js'
 import { callUsage, readiness } from './model.schema.js'
 import { nodeEvent } from './node.schema.js'
+import { sandboxState } from './sandbox.operations.js'
 
 /** A broker as its host knows it. The identity of a process is its pid and its start time. */
 export const hostedBroker = z.object({ node_id: nodeId, generation: z.int(), pid: z.int(), started_at: time })
@@ -49,6 +50,10 @@ export const internalOperations = [
         .nullable()
         .default(null)
         .meta({ description: 'The common git directory of the worktree that `cwd` is' }),
+      consent: z
+        .boolean()
+        .default(false)
+        .meta({ description: 'Whether the owner consented to running it without a sandbox' }),
       pool_key: z
         .string()
         .meta({ description: 'Only nodes of one principal and app may share a process, one after another' }),
@@ -93,11 +98,18 @@ export const internalOperations = [
         .meta({ description: 'New at each start of the host: what an older one hosted is gone and confirmed' }),
       version: z.string(),
       brokers: z.array(hostedBroker),
+      sandbox: sandboxState.default({ level: 'none', detail: 'the host did not say' }),
       live: z.int(),
       warm: z.int(),
       cap: z.int(),
     }),
-    response: z.object({ accepted: z.boolean() }),
+    response: z.object({
+      accepted: z.boolean(),
+      consent: z
+        .boolean()
+        .default(false)
+        .meta({ description: 'Whether the owner consented to running programs of nodes without a sandbox' }),
+    }),
     errors: ['version_mismatch'],
   }),
   operation({
@@ -125,6 +137,7 @@ export const internalOperations = [
           live: z.int(),
           warm: z.int(),
           cap: z.int(),
+          sandbox: sandboxState.optional(),
         }),
       ),
       limits: z.record(z.string(), z.number()),

@@ -46,7 +46,14 @@ export const nodeOperations = [
     response: node,
     status: 201,
     idempotency: 'key',
-    errors: ['scope_exceeds_ceiling', 'not_found', 'quota_exceeded', 'model_not_configured', 'illegal_transition'],
+    errors: [
+      'scope_exceeds_ceiling',
+      'not_found',
+      'quota_exceeded',
+      'model_not_configured',
+      'illegal_transition',
+      'sandbox_required',
+    ],
   }),
   operation({
     name: 'nodes.retrieve',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { time } from './common.schema.js'
 import { operation } from './define.js'
+import { sandboxState } from './sandbox.operations.js'
 
 const part = z.object({
   name: z.string(),
@@ -17,6 +18,9 @@ export const systemStatus = z
     base_url: z.string(),
     parts: z.array(part),
     nodes: z.record(z.string(), z.int()).meta({ description: 'Number of nodes by status' }),
+    sandbox: z
+      .array(sandboxState.extend({ host_id: z.string() }))
+      .meta({ description: 'How each host holds the programs of nodes' }),
     brokers: z.object({ live: z.int(), warm: z.int(), cap: z.int() }).nullable(),
     limits: z.record(z.string(), z.number()),
   })
