@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals'
 import { waitFor } from '../../libs/common/src/testing/wait-for.js'
-import { readProcesses } from '../../libs/machine/src/process/process-table.js'
+import { type ProcessRow, readProcesses, signalProcess } from '../../libs/machine/src/process/process-table.js'
 import { carries } from '../../libs/machine/src/process/process-tree.js'
 import type { SandboxPlan } from '../../libs/machine/src/sandbox/sandbox.plan.js'
 import { BrokerRoutes, type PlayedNode } from './broker-routes.js'
@@ -14,10 +14,7 @@ import { testPlanOf } from './sandbox-plan.js'
 const program = new URL('../../dist/broker.mjs', import.meta.url).pathname
 
 /** Living processes that were started with this mark or one below it. */
-const marked = (mark: string): number[] =>
-  readProcesses()
-    .filter(carries('SVC_BROKER_MARK', mark))
-    .map(({ pid }) => pid)
+const marked = (mark: string): ProcessRow[] => readProcesses().filter(carries('SVC_BROKER_MARK', mark))
 
 /** A broker as its host starts it, with the test in the host's place. */
 export class RunningBroker {
@@ -61,7 +58,7 @@ export class RunningBroker {
   }
 
   async kill(): Promise<void> {
-    for (const pid of marked(this.mark)) process.kill(pid, 'SIGKILL')
+    for (const row of marked(this.mark)) signalProcess(row, 'SIGKILL')
     if (this.gone) return
     const exit = once(this.child, 'exit')
     this.child.kill('SIGKILL')
@@ -115,7 +112,7 @@ export const ended = (node: PlayedNode) =>
   waitFor(() => node.ended && node.entries('turn_ended').at(-1), { what: 'the end of the turn' })
 
 /** Whether nothing lives of the broker but itself. */
-export const isAlone = ({ mark, child }: RunningBroker): boolean => marked(mark).every((pid) => pid === child.pid)
+export const isAlone = ({ mark, child }: RunningBroker): boolean => marked(mark).every(({ pid }) => pid === child.pid)
 
 export const liveOf = ({ mark }: RunningBroker): number => marked(mark).length
 

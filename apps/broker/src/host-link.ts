@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from 'node:fs'
 import type { SandboxPlan } from '#machine/sandbox/sandbox.plan.js'
 
 /** What the host says over the channel that this process was forked with. */
@@ -14,8 +15,15 @@ export interface Serve {
   readonly plan: SandboxPlan
 }
 
+/** One without a plan is none: nothing of a node runs without. */
 export const isServe = (message: unknown): message is Serve =>
-  typeof message === 'object' && message !== null && 'type' in message && message.type === 'serve'
+  typeof message === 'object' && message !== null && 'type' in message && message.type === 'serve' && 'plan' in message
+
+/** The node's plan, and the files in which its long outputs are kept, for reading: its programs are told of them. */
+export const shownPlan = ({ plan, scratch_dir }: Serve): SandboxPlan => {
+  if (!existsSync(scratch_dir)) return plan
+  return { ...plan, mounts: [...plan.mounts, { path: realpathSync(scratch_dir), mode: 'read' }] }
+}
 
 /** Tells the host that this process is done with its node and may serve another. */
 export const sayReleased = (serve: Serve, spawned: boolean): void => {

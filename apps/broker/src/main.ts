@@ -2,7 +2,7 @@ import { isMainThread } from 'node:worker_threads'
 import { version } from '#sdk/generated/version.js'
 import { Ended, hasCode } from './daemon/endings.js'
 import { warmUp } from './daemon/http.fetch.js'
-import { isServe, type Serve, sayReleased } from './host-link.js'
+import { isServe, type Serve, sayReleased, shownPlan } from './host-link.js'
 import { serveNode } from './node/node.service.js'
 import { ToolProcesses } from './process/tool-process.js'
 import { answerSearch } from './tools/search.worker.js'
@@ -20,7 +20,7 @@ const serveAll = (): void => {
     process.exit(code)
   }
   const serve = async (message: Serve): Promise<void> => {
-    const own = new ToolProcesses(mark, message.token)
+    const own = new ToolProcesses(mark, message.token, shownPlan(message))
     tools = own
     try {
       await serveNode(message, own, version)

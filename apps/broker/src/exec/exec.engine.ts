@@ -172,6 +172,7 @@ export class ExecEngine implements NodeEngine {
     const program = this.#spec.argv[0]?.slice(0, 200)
     const { cwd } = this.session.assignment
     if (error.syscall === 'cwd') return `The working directory ${cwd} can't be entered: ${error.message}`
+    if (error.syscall === 'sandbox') return `The program "${program}" could not be started: ${error.message}`
     switch (error.code) {
       case 'ENOENT':
         return `The program "${program}" was not found: give an absolute path, or a name that stands in PATH.`

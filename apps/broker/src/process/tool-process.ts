@@ -25,7 +25,7 @@ export class ToolProcesses {
   constructor(
     private readonly mark: string,
     private readonly token: string,
-    private readonly plan?: SandboxPlan,
+    private readonly plan: SandboxPlan,
   ) {}
 
   start(command: ToolCommand): ToolProcess {
@@ -56,13 +56,13 @@ export class ToolProcess {
   readonly ended: Promise<ToolEnd>
   readonly #running: RunningCommand
 
-  constructor(command: ToolCommand, token: string, mark: Command['mark'], plan?: SandboxPlan) {
+  constructor(command: ToolCommand, token: string, mark: Command['mark'], plan: SandboxPlan) {
     const stdout = new HeardOutput(token, (chunk) => command.onStdout(chunk))
     const stderr = new HeardOutput(token, (chunk) => command.onStderr(chunk))
     this.#running = startCommand({
       ...command,
       mark,
-      ...(plan && { plan }),
+      plan,
       onStdout: (chunk) => stdout.add(chunk),
       onStderr: (chunk) => stderr.add(chunk),
     })

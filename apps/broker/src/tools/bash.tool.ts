@@ -14,7 +14,7 @@ const limits = { head: 8000, tail: 22_000, fileLimit: 32 * 1024 * 1024 }
 /** What a model's shell command did. A non-zero exit code is a value, not an error. */
 export const bashTool = ({ assignment, serve, processes }: NodeSession): Tool => ({
   name: 'bash',
-  description: `Runs a command with bash in the working directory and answers its output (standard output and standard error together) and its exit code. Each call is a new shell. It is ended with all it started after \`timeout\` seconds (${defaultTimeout} unless given, at most ${longestTimeout}). Long output is shown by its beginning and end; the whole is kept in a file.`,
+  description: `Runs a command with bash in the working directory and answers its output (standard output and standard error together) and its exit code. Each call is a new shell; what it leaves in the background ends with it. It is ended with all it started after \`timeout\` seconds (${defaultTimeout} unless given, at most ${longestTimeout}). Long output is shown by its beginning and end; the whole is kept in a file.`,
   inputSchema: schemaOf(
     {
       command: { type: 'string', description: 'What bash is to run' },
@@ -59,6 +59,8 @@ export const bashTool = ({ assignment, serve, processes }: NodeSession): Tool =>
     const end = await shell.ended
     callOff()
     signal.removeEventListener('abort', abort)
+    // Where no sandbox ends it, too: what goes on after a call is a job.
+    await shell.kill(0)
     capture.close()
     if (end.refusal) throw new ToolError(refusalOf(end.refusal, assignment.cwd))
     return { ...resultOf(capture.text(), end, cut, timeout), exitCode: end.code }
@@ -82,7 +84,7 @@ const resultOf = (
   if (cut === 'timeout') {
     return {
       status: 'failed',
-      output: `${said}[ended after ${timeout} s, with all it started: give a longer timeout, or run it in the background with its output in a file]`,
+      output: `${said}[ended after ${timeout} s, with all it started: give a longer timeout, or start it as a job]`,
     }
   }
   if (signal) return { output: `${said}[ended by ${signal}]` }

@@ -57,13 +57,17 @@ const argumentsOf = ({ root, pattern, glob, ignoreCase }: SearchQuery): string[]
   return [...common, ...only, ...text, ...(ignoreCase ? ['--ignore-case'] : []), '--regexp', pattern, root]
 }
 
-/** @throws ToolError when ripgrep refuses the expression, or takes too long. */
+/**
+ * Answers nothing where the node's programs don't see ripgrep.
+ *
+ * @throws ToolError when ripgrep refuses the expression, or takes too long.
+ */
 export const searchWithRipgrep = async (
   processes: ToolProcesses,
   program: string,
   query: SearchQuery,
   signal: AbortSignal,
-): Promise<SearchAnswer> => {
+): Promise<SearchAnswer | undefined> => {
   const output = new OutputCapture({ head: 1024 * 1024, tail: 0 })
   const errors = new OutputCapture({ head: 2000, tail: 0 })
   const process = processes.start({
@@ -90,11 +94,13 @@ export const searchWithRipgrep = async (
   })
   if (signal.aborted) kill()
   signal.addEventListener('abort', kill, { once: true })
-  const { code } = await process.ended
+  const { code, refusal } = await process.ended
   callOff()
   signal.removeEventListener('abort', kill)
   signal.throwIfAborted()
   if (late) throw tooSlow()
+  if (refusal?.syscall === 'spawn' && refusal.code === 'ENOENT') return undefined
+  if (refusal) throw new ToolError(`The search could not be started: ${refusal.message}`)
   if (code === 2 && output.bytes === 0) throw new ToolError(`The search failed: ${errors.text().trim()}`)
   const all = output
     .text(() => '')

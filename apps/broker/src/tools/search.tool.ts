@@ -49,9 +49,8 @@ export const searchTool = (files: ConfinedFiles, processes: ToolProcesses): Tool
     const program = ripgrep()
     // Checked here too: a thread's error would lose what it says about the expression.
     if (!program) expressionOf(query)
-    const answer = program
-      ? await searchWithRipgrep(processes, program, query, signal)
-      : await searchInThread(query, signal)
+    const quick = program ? await searchWithRipgrep(processes, program, query, signal) : undefined
+    const answer = quick ?? (await searchInThread(query, signal))
     return { output: answer.lines.length ? shown(answer) : `Nothing found in ${path}.` }
   },
 })

@@ -80,8 +80,7 @@ export class SandboxedCommand implements RunningCommand {
     if (end.refusal) return end
     const { code } = this.#status
     if (code === undefined && end.signal === null) {
-      const { argv, cwd } = this.command
-      return { code: null, signal: null, refusal: sandboxRefusal(this.#words.text, argv[0], cwd) }
+      return { code: null, signal: null, refusal: sandboxRefusal(this.#words.text, this.command.cwd) }
     }
     this.#words.release()
     return code === undefined ? end : { ...endOfCode(code), refusal: null }

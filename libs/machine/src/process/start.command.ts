@@ -44,14 +44,20 @@ const sandboxed = (command: Command, plan: SandboxPlan): SandboxedCommand => {
   // Whoever may write there put a link in its place, to be shown, or to write, what the link leads to.
   const moved = firstMoved([...plan.mounts.map(({ path }) => path), ...plan.frozen])
   if (moved) throw refusal(`${moved} is a link by now, or lies behind one`, 'sandbox')
-  const env: Record<string, string> = { HOME: plan.homeAt, TMPDIR: '/tmp', ...plan.env, ...command.env }
+  const env: Record<string, string> = {
+    HOME: plan.homeAt,
+    TMPDIR: '/tmp',
+    ...plan.env,
+    ...command.env,
+    [mark.name]: mark.value,
+  }
   const marks = Object.fromEntries(Object.entries(env).filter(([name]) => isMark(name)))
   const variables = Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value])
   const options = [...sandboxArgv(plan, cwd), ...variables]
   if (options.some((option) => option.includes('\0'))) throw refusal('there is a zero byte in its environment', 'spawn')
   const child = spawn(plan.bwrap!, ['--json-status-fd', '3', '--args', '4', '--', ...argv], {
     cwd: '/',
-    env: { ...marks, [mark.name]: mark.value },
+    env: marks,
     detached: true,
     stdio: [...stdioOf(input), 'pipe', 'pipe'],
   })

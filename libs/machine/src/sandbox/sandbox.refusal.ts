@@ -21,10 +21,10 @@ const codes: readonly (readonly [RegExp, string])[] = [
  * Why bubblewrap could not start a program, as the system's own refusals are: `syscall` is `spawn` when the program itself
  * was refused, `cwd` when its directory was, `sandbox` when the sandbox could not be made.
  */
-export const sandboxRefusal = (said: string, program: string, cwd: string): NodeJS.ErrnoException => {
+export const sandboxRefusal = (said: string, cwd: string): NodeJS.ErrnoException => {
   const text = said.trim().split('\n').at(-1)!.replace(prefix, '')
   const code = codes.find(([pattern]) => pattern.test(text))?.[1] ?? 'ENOTSUP'
-  if (text.startsWith('execvp ')) return refusal(`spawn ${program} ${code}`, code, 'spawn')
+  if (text.startsWith('execvp ')) return refusal(`spawn ${code}`, code, 'spawn')
   if (text.startsWith("Can't chdir to ")) return refusal(code === 'ENOENT' ? 'it does not exist' : code, code, 'cwd')
   const source = /^Can't find source path (.*): /.exec(text)?.[1]
   if (source === cwd) return refusal('it does not exist', 'ENOENT', 'cwd')
