@@ -14,11 +14,13 @@ import { BrokerService } from './broker/broker.service.js'
 import { HeartbeatService } from './heartbeat/heartbeat.service.js'
 import { NodeCountFile } from './heartbeat/node-count.file.js'
 import { HOST_PLACE, type HostPlace } from './host.place.js'
+import { JobService } from './job/job.service.js'
+import { JobTeller } from './job/job.teller.js'
 import { leftoversOf, reapLeftovers } from './process/leftover.reaper.js'
 
 /**
  * What happens when: at boot the leftovers of an earlier start die before anything is launched or said; at the end every
- * broker's tree dies, lifecycle is told, and only then the bus is left.
+ * broker's tree and every job dies, lifecycle is told, and only then the bus is left.
  */
 @Injectable()
 export class HostLifetime implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -28,6 +30,8 @@ export class HostLifetime implements OnModuleInit, OnApplicationBootstrap, Befor
     @Inject(HOST_PLACE) private readonly place: HostPlace,
     @Inject(BrokerService) private readonly brokers: BrokerService,
     @Inject(HeartbeatService) private readonly heartbeat: HeartbeatService,
+    @Inject(JobService) private readonly jobs: JobService,
+    @Inject(JobTeller) private readonly teller: JobTeller,
     @Inject(BusServer) private readonly server: BusServer,
     @Inject(LOG) private readonly log: Logger,
   ) {}
@@ -38,6 +42,7 @@ export class HostLifetime implements OnModuleInit, OnApplicationBootstrap, Befor
     const { hostId, incarnation, dataMark } = this.place
     const reaped = await reapLeftovers(leftoversOf(hostId, incarnation, dataMark))
     if (reaped) this.log.warn({ processes: reaped }, 'ended what an earlier start of this host left')
+    await this.jobs.recover()
     const count = new NodeCountFile(this.place.nodeCountFile, systemClock, (error) =>
       this.log.warn({ err: error }, 'the number of hosted nodes could not be noted'),
     )
@@ -50,11 +55,12 @@ export class HostLifetime implements OnModuleInit, OnApplicationBootstrap, Befor
   async onApplicationBootstrap(): Promise<void> {
     await this.server.listen()
     this.heartbeat.start()
+    this.teller.start()
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.brokers.close()
-    await this.heartbeat.stop()
+    await Promise.all([this.brokers.close(), this.jobs.close()])
+    await Promise.all([this.heartbeat.stop(), this.teller.stop()])
     this.#lock?.release()
   }
 }

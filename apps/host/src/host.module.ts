@@ -2,12 +2,17 @@ import { type DynamicModule, Module } from '@nestjs/common'
 import { operations } from '#common/contract/index.js'
 import { BusModule } from '#common/kernel/bus/bus.module.js'
 import type { ServiceDefinition, ServiceSetup } from '#common/kernel/service.js'
+import { BashHandlers } from './bash/bash.handlers.js'
+import { BashService } from './bash/bash.service.js'
 import { BrokerFactory } from './broker/broker.factory.js'
 import { BrokerHandlers } from './broker/broker.handlers.js'
 import { BrokerService } from './broker/broker.service.js'
 import { HeartbeatService } from './heartbeat/heartbeat.service.js'
 import { HostLifetime } from './host.lifetime.js'
 import { HOST_PLACE, hostPlaceOf } from './host.place.js'
+import { JobHandlers } from './job/job.handlers.js'
+import { JobService } from './job/job.service.js'
+import { JobTeller } from './job/job.teller.js'
 import { findSandboxGround, SANDBOX_GROUND } from './sandbox/sandbox.ground.js'
 import { SandboxPlanner } from './sandbox/sandbox.planner.js'
 
@@ -34,9 +39,14 @@ export class HostModule {
         { provide: HOST_PLACE, useFactory: () => hostPlaceOf(settings) },
         { provide: SANDBOX_GROUND, useFactory: findSandboxGround, inject: [HOST_PLACE] },
         SandboxPlanner,
+        BashService,
+        BashHandlers,
         BrokerFactory,
         BrokerService,
         BrokerHandlers,
+        JobService,
+        JobHandlers,
+        JobTeller,
         HeartbeatService,
         HostLifetime,
       ],

@@ -21,6 +21,14 @@ import { SignalService } from './broker/signal.service.js'
 import { TurnEndService } from './broker/turn-end.service.js'
 import { EventService } from './events/event.service.js'
 import { Housekeeping } from './housekeeping.js'
+import { JobCarrier } from './job/job.carrier.js'
+import { JobLive } from './job/job.live.js'
+import { JobQueue } from './job/job.queue.js'
+import { JobReconciler } from './job/job.reconciler.js'
+import { JobRepository } from './job/job.repository.js'
+import { JobRpc } from './job/job.rpc.js'
+import { JobService } from './job/job.service.js'
+import { JobEndService } from './job/job-end.service.js'
 import { Leader } from './leader.js'
 import { LifecycleRpc } from './lifecycle.rpc.js'
 import { MailRepository } from './mail/mail.repository.js'
@@ -129,6 +137,14 @@ export class LifecycleModule {
         SignalHub,
         InProgressStore,
         BrokerRpc,
+        JobRepository,
+        JobQueue,
+        JobCarrier,
+        JobService,
+        JobEndService,
+        JobReconciler,
+        JobLive,
+        JobRpc,
         EventService,
         UsageService,
         StatusService,

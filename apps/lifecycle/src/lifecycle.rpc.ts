@@ -4,6 +4,7 @@ import { Handles } from '#common/kernel/bus/handles.decorator.js'
 import type { Context } from '#common/kernel/context.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { speaksWith, version } from '#common/kernel/version.js'
+import { JobReconciler } from './job/job.reconciler.js'
 import { SandboxService } from './sandbox/sandbox.service.js'
 import { StatusService } from './status.service.js'
 import { HostRegistry } from './supervision/host.registry.js'
@@ -21,6 +22,7 @@ export class LifecycleRpc {
     private readonly usage: UsageService,
     private readonly statuses: StatusService,
     private readonly sandbox: SandboxService,
+    private readonly jobs: JobReconciler,
   ) {}
 
   @Handles(op['lifecycle.host.hello'])
@@ -34,6 +36,7 @@ export class LifecycleRpc {
       })
     }
     if (this.hosts.hear(input)) this.supervisor.poke()
+    this.jobs.heard(input)
     return { accepted: true, consent: await this.sandbox.consentedOn(input.sandbox.level) }
   }
 

@@ -10,6 +10,7 @@ import { LOG } from '#common/kernel/service.js'
 import { version } from '#common/kernel/version.js'
 import { BrokerService } from '../broker/broker.service.js'
 import { HOST_PLACE, type HostPlace } from '../host.place.js'
+import { JobService } from '../job/job.service.js'
 import { SANDBOX_GROUND, type SandboxGround } from '../sandbox/sandbox.ground.js'
 import { SandboxPlanner } from '../sandbox/sandbox.planner.js'
 
@@ -33,6 +34,7 @@ export class HeartbeatService {
   constructor(
     @Inject(Bus) private readonly bus: Bus,
     @Inject(BrokerService) private readonly brokers: BrokerService,
+    @Inject(JobService) private readonly jobs: JobService,
     @Inject(HOST_PLACE) private readonly place: HostPlace,
     @Inject(SANDBOX_GROUND) private readonly ground: SandboxGround,
     @Inject(SandboxPlanner) private readonly planner: SandboxPlanner,
@@ -67,7 +69,8 @@ export class HeartbeatService {
     const { live, warm } = this.brokers
     const { level, detail } = this.ground.level
     const sandbox = { level, detail }
-    const hello = { host_id, incarnation, version, live, warm, cap, sandbox, brokers: this.brokers.hosted() }
+    const [brokers, jobs] = [this.brokers.hosted(), this.jobs.hosted()]
+    const hello = { host_id, incarnation, version, live, warm, cap, sandbox, brokers, jobs }
     try {
       const { consent } = await this.bus.call(contract['lifecycle.host.hello'], systemContext('host'), hello, {
         timeout: patience,

@@ -5,6 +5,7 @@ import { CLOCK, type Clock, isoTime } from '#common/kernel/clock.js'
 import type { TxContext } from '#common/kernel/database/writer.js'
 import { InProgressStore } from '../broker/in-progress.store.js'
 import { SignalHub } from '../broker/signal.hub.js'
+import { JobQueue } from '../job/job.queue.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { LaunchQueue } from '../supervision/launch.queue.js'
 import type { NodeRecord } from './node.record.js'
@@ -46,6 +47,7 @@ export class Engagements {
     private readonly signals: SignalHub,
     private readonly waiters: Waiters,
     private readonly inProgress: InProgressStore,
+    private readonly jobs: JobQueue,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -175,7 +177,8 @@ export class Engagements {
     this.settle(ctx, node.id)
     ctx.tx.afterCommit(() => {
       this.signals.send(node.id, { type: 'stop', reason: 'canceled' })
-      return this.launches.stop(node.id, node.generation)
+      this.launches.stop(node.id, node.generation)
+      this.jobs.endAll(node.id)
     })
     return canceled
   }

@@ -1,6 +1,9 @@
 import { brokerOperations } from './broker.operations.js'
 import type { Operation } from './define.js'
 import { internalOperations } from './internal.operations.js'
+import { jobInternalOperations } from './job.internal.js'
+import { jobOperations } from './job.operations.js'
+import { bashOperations } from './machine.operations.js'
 import { modelOperations } from './model.operations.js'
 import { nodeOperations } from './node.operations.js'
 import { sandboxOperations } from './sandbox.operations.js'
@@ -11,9 +14,12 @@ export const operations = [
   ...systemOperations,
   ...nodeOperations,
   ...brokerOperations,
+  ...jobOperations,
+  ...bashOperations,
   ...modelOperations,
   ...sandboxOperations,
   ...internalOperations,
+  ...jobInternalOperations,
 ] as const
 
 type All = (typeof operations)[number]
@@ -34,6 +40,9 @@ export * from './common.schema.js'
 export * from './define.js'
 export * from './errors.js'
 export * from './internal.operations.js'
+export * from './job.internal.js'
+export * from './job.schema.js'
+export * from './machine.schema.js'
 export * from './model.schema.js'
 export * from './node.schema.js'
 export { consentSentence, type SandboxState, sandboxLevels } from './sandbox.operations.js'

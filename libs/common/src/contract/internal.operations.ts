@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { nodeId, time } from './common.schema.js'
 import { operation } from './define.js'
+import { hostedJob } from './job.internal.js'
 import { callUsage, readiness } from './model.schema.js'
 import { nodeEvent } from './node.schema.js'
 import { sandboxState } from './sandbox.operations.js'
@@ -99,6 +100,7 @@ export const internalOperations = [
       version: z.string(),
       brokers: z.array(hostedBroker),
       sandbox: sandboxState.default({ level: 'none', detail: 'the host did not say' }),
+      jobs: z.array(hostedJob).default([]),
       live: z.int(),
       warm: z.int(),
       cap: z.int(),

@@ -46,7 +46,7 @@ export const worktreeInternals = [
     body: z.object({
       ...place,
       nodes: z.array(nodeId).meta({ description: 'Nodes that work inside: while one is hosted, the tree is in use' }),
-      changes: z.boolean().meta({ description: 'Whether to look at the files' }),
+      look: z.boolean().meta({ description: 'Whether to look at the files' }),
     }),
     response: z.object({
       commit: commitId.nullable().meta({ description: 'Null when there is no branch of that name any more' }),
@@ -64,6 +64,9 @@ export const worktreeInternals = [
     body: z.object({
       ...place,
       drop_branch_at: commitId.nullable().meta({ description: 'Null keeps the branch' }),
+      opened: z.boolean().meta({
+        description: 'Whether the branch is known to be ours; else it goes only if what was begun is still there',
+      }),
     }),
     response: z.object({
       moved_to: commitId

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type TestDatabase, testDatabase } from '#common/testing/database.js'
 import { mailKinds, toolCallStatuses } from '../../contract/broker.schema.js'
+import { jobStatuses } from '../../contract/job.schema.js'
 import { messageTiers, nodeIntents, nodeStatuses, reportKinds } from '../../contract/node.schema.js'
 
 /** Columns as both sides state them: `schema.table.column type nullable`. */
@@ -62,6 +63,7 @@ describe('prisma/schema.prisma and the migrations', () => {
     ['mail_kind_check', mailKinds],
     ['reports_kind_check', reportKinds],
     ['tool_calls_status_check', toolCallStatuses],
+    ['jobs_status_check', jobStatuses],
   ] as const)('let %s hold what the contract names', async (constraint, names) => {
     const [row] = await store.query<{ text: string }>(
       'SELECT pg_get_constraintdef(oid) AS text FROM pg_constraint WHERE conname = $1',

@@ -1,0 +1,93 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common'
+import { contract } from '#common/contract/index.js'
+import { Bus } from '#common/kernel/bus/bus.js'
+import { baseUrlOf, SETTINGS, type Settings } from '#common/kernel/config.js'
+import { systemContext } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
+import type { Logger } from '#common/kernel/log.js'
+import { LOG } from '#common/kernel/service.js'
+import { deriveNodeToken } from '#common/kernel/tokens.js'
+import { NodeRepository } from '../node/node.repository.js'
+import { NODE_TOKEN_KEY } from '../supervision/launcher.js'
+import { JobQueue } from './job.queue.js'
+import type { JobRecord } from './job.record.js'
+import { JobRepository } from './job.repository.js'
+
+const start = contract['host.job.start']
+const cancel = contract['host.job.cancel']
+
+/**
+ * Carries the start and the end of jobs to their host. Both are idempotent by the job's id, so that what had no answer is
+ * simply asked again at the host's next word; one request a job at a time.
+ */
+@Injectable()
+export class JobCarrier implements OnModuleInit {
+  private readonly starting = new Set<string>()
+  private readonly canceling = new Set<string>()
+
+  constructor(
+    private readonly bus: Bus,
+    private readonly database: Database,
+    private readonly nodes: NodeRepository,
+    private readonly jobs: JobRepository,
+    private readonly queue: JobQueue,
+    @Inject(SETTINGS) private readonly settings: Settings,
+    @Inject(NODE_TOKEN_KEY) private readonly tokenKey: Buffer,
+    @Inject(LOG) private readonly log: Logger,
+  ) {}
+
+  onModuleInit(): void {
+    this.queue.follow((nodeId) => void this.endAll(nodeId))
+  }
+
+  start(job: JobRecord): void {
+    this.once(this.starting, job, () => this.order(job))
+  }
+
+  cancel(job: JobRecord): void {
+    this.once(this.canceling, job, () =>
+      this.bus.call(
+        cancel,
+        systemContext('lifecycle'),
+        { job_id: job.id, node_id: job.node_id },
+        { target: job.host_id },
+      ),
+    )
+  }
+
+  private async endAll(nodeId: string): Promise<void> {
+    try {
+      for (const job of await this.jobs.runningOf(this.database, nodeId)) this.cancel(job)
+    } catch (err) {
+      this.log.warn({ err, node_id: nodeId }, 'the jobs of a canceled node could not be ended yet')
+    }
+  }
+
+  private once(under: Set<string>, job: JobRecord, ask: () => Promise<unknown>): void {
+    if (under.has(job.id)) return
+    under.add(job.id)
+    ask()
+      .catch((err: unknown) =>
+        this.log.warn({ err, job_id: job.id, node_id: job.node_id }, 'the host of a job could not be told yet'),
+      )
+      .finally(() => under.delete(job.id))
+  }
+
+  private async order(job: JobRecord): Promise<void> {
+    const node = await this.nodes.find(this.database, job.node_id)
+    if (!node || node.status === 'canceled') return
+    const order = {
+      job_id: job.id,
+      node_id: node.id,
+      incarnation: job.host_incarnation,
+      command: job.command,
+      cwd: job.cwd,
+      node_cwd: node.cwd,
+      git_dir: null,
+      scopes: [...node.scopes],
+      token: deriveNodeToken(this.tokenKey, node.id, node.generation),
+      base_url: baseUrlOf(this.settings),
+    }
+    await this.bus.call(start, systemContext('lifecycle'), order, { target: job.host_id })
+  }
+}
