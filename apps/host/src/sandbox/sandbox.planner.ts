@@ -69,7 +69,8 @@ export class SandboxPlanner {
     this.#refuse(at, nodeId)
     const granted = await this.#granted(scopes)
     const common = await this.#commonOf(at, gitDir ?? undefined)
-    const mounts = simplest(at, [...granted, ...(common ? [{ path: common, mode: 'write' } as const] : [])])
+    const others = [...granted, ...(common ? [{ path: common, mode: 'write' } as const] : [])]
+    const mounts = simplest(at, others, credentialsOf(this.ground.home))
     const { level } = this.ground
     const directories = await this.ground.directories.prepare(nodeId, this.ground.gitConfig)
     const homeAt = this.#homeFor(mounts, directories.home)
@@ -187,13 +188,17 @@ const present = async (paths: readonly string[]): Promise<string[]> => {
   return found.flat()
 }
 
-/** The working directory first; each path once, and none for reading that lies in one for writing. */
-const simplest = (cwd: string, others: readonly Mount[]): Mount[] => {
+/**
+ * The working directory first; each path once, and none for reading that lies in one for writing, unless it is `closed`
+ * there: a mount of its own opens it.
+ */
+const simplest = (cwd: string, others: readonly Mount[], closed: readonly string[]): Mount[] => {
   const all: Mount[] = [{ path: cwd, mode: 'write' }, ...others.map(({ path, mode }) => ({ path, mode }))]
   const writable = all.filter(({ mode }) => mode === 'write')
   const kept = new Map<string, Mount>()
   for (const mount of all) {
-    if (mount.mode === 'read' && writable.some(({ path }) => within(mount.path, path))) continue
+    const covered = writable.some(({ path }) => within(mount.path, path))
+    if (mount.mode === 'read' && covered && !closed.some((path) => within(mount.path, path))) continue
     if (kept.get(mount.path)?.mode !== 'write') kept.set(mount.path, mount)
   }
   return [...kept.values()]
