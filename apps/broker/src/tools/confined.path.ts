@@ -1,26 +1,37 @@
-import { constants, type FileHandle, mkdir, open, readlink, realpath } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import type { FileHandle } from 'node:fs/promises'
+import { ConfinedFiles as Files, type WriteLimit } from '#machine/files/confined.files.js'
+import { FileError } from '#machine/files/file.error.js'
+import type { DirectoryPage, ListRequest } from '#machine/files/file.list.js'
+import type { FileView } from '#machine/files/file.view.js'
+import type { WriteOptions, WrittenFile } from '#machine/files/file.write.js'
 import { ToolError } from './tool.js'
 
-const within = (root: string, path: string): boolean => {
-  const way = relative(root, path)
-  return way === '' || (!way.startsWith('../') && way !== '..' && !isAbsolute(way))
-}
-
-const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
+/** A view of nothing but a working directory and one that may be read besides. */
+const viewOf = (cwd: string, scratch: string): FileView => ({
+  cwd,
+  roots: [
+    { at: scratch, real: scratch, mode: 'read' },
+    { at: cwd, real: cwd, mode: 'write' },
+  ],
+  frozen: [],
+  hidden: [],
+})
 
 /**
- * The files that a node's tools may touch: what lies in its working directory, and for reading its scratch directory.
- * A path is judged by where it really leads: links are followed first, and what was opened is asked again where it lies,
- * so that a link swapped in between leads nowhere else.
+ * The files that a node's tools may touch: what its programs see of the machine that is the node's, as its plan says. A
+ * path means what it means in the shell, links followed, and leads nowhere else whatever is swapped meanwhile.
  */
 export class ConfinedFiles {
+  readonly #files: Files
   #changing: Promise<unknown> = Promise.resolve()
 
   constructor(
     readonly cwd: string,
-    private readonly scratch: string,
-  ) {}
+    scratch: string,
+    view: FileView = viewOf(cwd, scratch),
+  ) {
+    this.#files = new Files(view)
+  }
 
   /** Changes of files happen one after another, as they were asked for: of two at once the later would undo the earlier. */
   change<T>(work: () => Promise<T>): Promise<T> {
@@ -31,47 +42,36 @@ export class ConfinedFiles {
 
   /** How a path inside is shown: relative to the working directory. */
   shown(path: string): string {
-    return within(this.cwd, path) ? relative(this.cwd, path) || '.' : path
+    return this.#files.shown(path)
   }
 
   /**
-   * The real path of something that exists.
+   * Where something that exists lies, as the node's programs see it, links followed.
    *
    * @throws ToolError when it doesn't, or lies outside.
    */
-  async existing(path: string): Promise<string> {
-    const asked = resolve(this.cwd, path)
-    try {
-      const real = await realpath(asked)
-      await this.#refuseOutside(path, real, true)
-      return real
-    } catch (error) {
-      if (error instanceof ToolError) throw error
-      await this.#refuseOutside(path, asked, true)
-      throw unreadable(path, error)
-    }
+  existing(path: string): Promise<string> {
+    return this.#told(path, this.#files.existing(path))
   }
 
   /** Opens a regular file for reading. @throws ToolError */
-  async openToRead(path: string): Promise<FileHandle> {
-    const real = await this.existing(path)
-    let file: FileHandle
-    try {
-      // Without O_NONBLOCK a named pipe would be waited on for ever.
-      file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK)
-    } catch (error) {
-      throw unreadable(path, error)
-    }
-    try {
-      await this.#refuseOutside(path, await readlink(`/proc/self/fd/${file.fd}`), true)
-      const stat = await file.stat()
-      if (stat.isDirectory()) throw new ToolError(`${path} is a directory: use list.`)
-      if (!stat.isFile()) throw new ToolError(`${path} is not a regular file.`)
-      return file
-    } catch (error) {
-      await file.close()
-      throw error
-    }
+  openToRead(path: string): Promise<FileHandle> {
+    return this.#told(path, this.#files.openToRead(path))
+  }
+
+  /** Opens a directory for reading; what is in it is then reached as `/proc/self/fd/<fd>/<name>`. @throws ToolError */
+  openDirectory(path: string): Promise<FileHandle> {
+    return this.#told(path, this.#files.openDirectory(path))
+  }
+
+  /** A page of a directory, by the bytes of the names. @throws ToolError */
+  list(path: string, request: ListRequest): Promise<DirectoryPage> {
+    return this.#told(path, this.#files.list(path, request))
+  }
+
+  /** Makes or replaces a file as a whole, durably. @throws ToolError, and what `check` throws */
+  write(path: string, text: string, options: Pick<WriteOptions, 'check'> & WriteLimit): Promise<WrittenFile> {
+    return this.#told(path, this.#files.write(path, Buffer.from(text), { parents: true, ...options }))
   }
 
   /**
@@ -80,62 +80,35 @@ export class ConfinedFiles {
    *
    * @throws ToolError
    */
-  async openParent(path: string): Promise<{ directory: FileHandle; name: string }> {
-    const asked = resolve(this.cwd, path)
-    const target = await realpath(asked).catch(() => undefined)
-    const wanted = target ?? join(await this.#realParent(path, dirname(asked)), basename(asked))
-    await this.#refuseOutside(path, wanted, false)
-    if (wanted === (await realpath(this.cwd))) throw new ToolError(`${path} is a directory.`)
+  openParent(path: string): Promise<{ directory: FileHandle; name: string }> {
+    return this.#told(path, this.#files.openParent(path))
+  }
+
+  async #told<T>(path: string, work: Promise<T>): Promise<T> {
     try {
-      await mkdir(dirname(wanted), { recursive: true })
-      const directory = await open(dirname(wanted), constants.O_RDONLY | constants.O_DIRECTORY)
-      try {
-        await this.#refuseOutside(path, await readlink(`/proc/self/fd/${directory.fd}`), false)
-      } catch (error) {
-        await directory.close()
-        throw error
-      }
-      return { directory, name: basename(wanted) }
+      return await work
     } catch (error) {
-      if (error instanceof ToolError) throw error
-      throw unreadable(path, error)
+      throw error instanceof FileError ? this.#toolErrorOf(path, error) : error
     }
   }
 
-  /** The real path of a directory that may not exist yet: of its nearest ancestor that does, and the rest of the way. */
-  async #realParent(path: string, directory: string): Promise<string> {
-    let rest = ''
-    for (let at = directory; ; at = dirname(at)) {
-      try {
-        return join(await realpath(at), rest)
-      } catch (error) {
-        if (codeOf(error) !== 'ENOENT' || at === '/') throw unreadable(path, error)
-        rest = join(basename(at), rest)
-      }
+  #toolErrorOf(path: string, error: FileError): ToolError {
+    switch (error.code) {
+      case 'path_outside_scope':
+        return new ToolError(
+          /lies outside/.test(error.message)
+            ? `path_outside_scope: ${path} lies outside your working directory ${this.cwd} and what is mounted for you. Give a path inside it.`
+            : `path_outside_scope: ${error.message}`,
+        )
+      case 'not_found':
+        if (/circle/.test(error.message)) return new ToolError(error.message)
+        return new ToolError(`${path} does not exist. See what is there with list, or find it with search.`)
+      case 'not_a_directory':
+        return new ToolError(`${path}: a part of it is a file, not a directory.`)
+      case 'not_a_file':
+        return new ToolError(/is a directory/.test(error.message) ? `${path} is a directory: use list.` : error.message)
+      default:
+        return new ToolError(`${error.code}: ${error.message}`)
     }
-  }
-
-  async #refuseOutside(path: string, real: string, reading: boolean): Promise<void> {
-    if (within(await realpath(this.cwd), real)) return
-    if (reading && within(await realpath(this.scratch).catch(() => this.scratch), real)) return
-    throw new ToolError(
-      `path_outside_scope: ${path} lies outside your working directory ${this.cwd}. Your file tools reach only what lies in it; give a path inside it.`,
-    )
-  }
-}
-
-const unreadable = (path: string, error: unknown): ToolError => {
-  switch (codeOf(error)) {
-    case 'ENOENT':
-      return new ToolError(`${path} does not exist. See what is there with list, or find it with search.`)
-    case 'ENOTDIR':
-      return new ToolError(`A part of ${path} is a file, not a directory.`)
-    case 'EACCES':
-    case 'EPERM':
-      return new ToolError(`${path}: permission denied.`)
-    case 'ELOOP':
-      return new ToolError(`${path}: its links lead in a circle.`)
-    default:
-      return new ToolError(`${path}: ${(error as Error).message}`)
   }
 }

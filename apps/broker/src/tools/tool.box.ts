@@ -1,4 +1,5 @@
 import { monotonic } from '#machine/clock.js'
+import { viewOfPlan } from '#machine/files/file.view.js'
 import { SvcError } from '#sdk/errors.js'
 import type { JournalEntry, ToolDefinition } from '#sdk/generated/types.js'
 import { Ended } from '../daemon/endings.js'
@@ -34,7 +35,8 @@ export interface CallFacts {
 /** The tools that a node's scopes and its work give it. */
 export const toolBoxOf = (session: NodeSession): ToolBox => {
   const { cwd, result_schema, scopes } = session.assignment
-  const files = new ConfinedFiles(cwd, session.serve.scratch_dir)
+  const { plan, scratch_dir } = session.serve
+  const files = new ConfinedFiles(cwd, scratch_dir, viewOfPlan(plan, { cwd, readable: [scratch_dir] }))
   const all = [
     bashTool(session),
     readTool(files),

@@ -71,9 +71,10 @@ export const readPiece = async (place: Place, { offset, limit, encoding }: ReadR
   await using file = await openRegular(place)
   // Before the bytes: an etag that is older than what was read only refuses a write, a newer one would let it through.
   const state = stateOf(await file.stat({ bigint: true }))
+  // A little more than there seems to be, since the file may have grown.
   const length = Math.min(limit, Math.max(0, state.size - offset) + shortestRead)
-  const bytes = await bytesFrom(file, offset, Math.max(length, shortestRead))
-  const size = Math.max(state.size, offset + (bytes.length && bytes.length))
+  const bytes = await bytesFrom(file, offset, length)
+  const size = bytes.length ? Math.max(state.size, offset + bytes.length) : state.size
   return { ...state, ...pieceOf(bytes, { offset, size, encoding }), path: place.path }
 }
 

@@ -15,6 +15,8 @@ export interface FileView {
   readonly cwd: string
   /** They lie over each other by depth, the deepest last; of two at the same path the later one counts. */
   readonly roots: readonly FileRoot[]
+  /** Paths outside of the roots that are followed where they are links: a name may lead to a root by way of them. */
+  readonly links?: readonly string[]
   /** Real paths that are not written, nor what lies in them. */
   readonly frozen: readonly string[]
   /** Real paths that are not to be reached, nor what lies in them, unless by a root that lies deeper. */
@@ -31,28 +33,30 @@ export const machineView: FileView = {
   hidden: [],
 }
 
-export interface ViewOptions {
-  /** Directories that its tools may read besides: the whole of long outputs. */
-  readonly readable?: readonly string[]
-  /** The name that the working directory goes by, where that is not its real path. */
-  readonly cwdName?: string
-}
-
 /** What the programs of a plan see, so that file tools and shell agree about what a path means. */
-export const viewOfPlan = (plan: SandboxPlan, { readable = [], cwdName }: ViewOptions = {}): FileView => {
+export const viewOfPlan = (
+  plan: SandboxPlan,
+  { cwd = plan.mounts[0]?.path ?? '/', readable = [] }: ViewOptions = {},
+): FileView => {
   const sees = plan.level === 'bubblewrap'
-  const cwd = plan.mounts[0]
   return {
-    cwd: cwdName ?? cwd?.path ?? '/',
+    cwd,
     roots: [
       { at: sees ? '/tmp' : plan.temporary, real: plan.temporary, mode: 'write' },
       { at: sees ? plan.homeAt : plan.home, real: plan.home, mode: 'write' },
       ...readable.map((path): FileRoot => ({ at: path, real: path, mode: 'read' })),
-      ...(cwd && cwdName !== undefined ? [{ at: cwdName, real: cwd.path, mode: cwd.mode }] : []),
       ...plan.mounts.map(({ path, mode }): FileRoot => ({ at: path, real: path, mode })),
     ],
+    links: plan.system,
     frozen: plan.frozen,
     hidden: plan.hidden,
     ...(plan.account && { owner: plan.account }),
   }
+}
+
+interface ViewOptions {
+  /** What relative paths count from; may lead to the plan's own by links. */
+  readonly cwd?: string
+  /** Directories that may be read besides: the whole of long outputs. */
+  readonly readable?: readonly string[]
 }

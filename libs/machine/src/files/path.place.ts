@@ -81,7 +81,7 @@ export class Place {
   refuseUnlessWritable(): void {
     refuseUnlessWritable(this.directory, this.asked)
     if (this.isFrozen)
-      throw new FileError('file_access_denied', `${this.asked} stays as it is: nothing is written there.`)
+      throw new FileError('path_outside_scope', `${this.asked} stays as it is: nothing is written there.`)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -91,6 +91,6 @@ export class Place {
 
 /** @throws FileError unless something may be made in a directory. */
 export const refuseUnlessWritable = ({ root, frozen }: Directory, asked: string): void => {
-  if (root?.mode !== 'write') throw new FileError('file_access_denied', `${asked} may be read only.`)
-  if (frozen) throw new FileError('file_access_denied', `${asked} stays as it is: nothing is written there.`)
+  if (root?.mode !== 'write') throw new FileError('path_outside_scope', `${asked} may be read but not written.`)
+  if (frozen) throw new FileError('path_outside_scope', `${asked} stays as it is: nothing is written there.`)
 }

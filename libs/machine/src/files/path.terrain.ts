@@ -31,20 +31,30 @@ export class Terrain {
   readonly #ways = new Set<PathBytes>()
   readonly #hidden: Set<PathBytes>
   readonly #frozen: Set<PathBytes>
+  readonly #links: Set<PathBytes>
   #hiddenFiles = new Set<Identity>()
   #frozenFiles = new Set<Identity>()
 
   constructor(readonly view: FileView) {
-    this.#hidden = new Set(view.hidden.map((path) => lexical(bytesOf(path))))
-    this.#frozen = new Set(view.frozen.map((path) => lexical(bytesOf(path))))
+    const reals = view.roots.map((root) => lexical(bytesOf(root.real)))
+    const concerning = (paths: readonly string[]): Set<PathBytes> =>
+      new Set(paths.map((path) => lexical(bytesOf(path))).filter((path) => reals.some((real) => within(path, real))))
+    this.#hidden = concerning(view.hidden)
+    this.#frozen = concerning(view.frozen)
+    this.#links = new Set(view.links?.map((path) => lexical(bytesOf(path))))
+    for (const link of this.#links) this.#noteWayTo(link)
     for (const root of view.roots) {
       const at = lexical(bytesOf(root.at))
       if (this.#hidden.has(at)) continue
       this.#roots.set(at, root)
-      for (let way = at; way !== '/'; ) {
-        way = way.slice(0, way.lastIndexOf('/')) || '/'
-        this.#ways.add(way)
-      }
+      this.#noteWayTo(at)
+    }
+  }
+
+  #noteWayTo(path: PathBytes): void {
+    for (let way = path; way !== '/'; ) {
+      way = way.slice(0, way.lastIndexOf('/')) || '/'
+      this.#ways.add(way)
     }
   }
 
@@ -62,7 +72,12 @@ export class Terrain {
     return this.#roots.get(path)
   }
 
-  /** Whether a root lies beneath the path. */
+  /** Whether a link may be followed here, outside of all roots. */
+  isLink(path: PathBytes): boolean {
+    return this.#links.has(path)
+  }
+
+  /** Whether a root lies beneath the path, or a link that may lead to one. */
   leadsToRoot(path: PathBytes): boolean {
     return this.#ways.has(path)
   }

@@ -3,7 +3,7 @@ import { type FileHandle, open, readlink } from 'node:fs/promises'
 import { FileError, fileErrorOf, systemCodeOf } from './file.error.js'
 import { refuseKernelFiles } from './file.systems.js'
 import type { FileRoot } from './file.view.js'
-import { bytesOf, joined, lexical, type PathBytes, pathIn, textOf } from './path.bytes.js'
+import { bufferOf, bytesOf, joined, lexical, type PathBytes, pathIn, textOf } from './path.bytes.js'
 import { Directory, type Entry, Place } from './path.place.js'
 import type { Terrain } from './path.terrain.js'
 
@@ -91,7 +91,7 @@ export class PathWalk {
   async #step(name: PathBytes): Promise<Place | undefined> {
     const path = joined(this.#top.path, name)
     if (this.terrain.rootAt(path) || !this.#top.root) {
-      await this.#enter(path)
+      if (!(await this.#followOutside(path))) await this.#enter(path)
       return undefined
     }
     const entry = await this.#open(name)
@@ -152,18 +152,29 @@ export class PathWalk {
   }
 
   async #follow(name: PathBytes): Promise<void> {
+    this.#countLink()
+    const target = await targetOf(pathIn(this.#top.fd, name))
+    // It was a link a moment ago: whatever it is now is looked at anew.
+    if (target === undefined) this.#pending.push(name)
+    else await this.#turnTo(target)
+  }
+
+  /** A link among those that the view names; false when there is none at this path. */
+  async #followOutside(path: PathBytes): Promise<boolean> {
+    if (this.terrain.rootAt(path) || !this.terrain.isLink(path)) return false
+    this.#countLink()
+    const target = await targetOf(bufferOf(path))
+    if (target !== undefined) await this.#turnTo(target)
+    return target !== undefined
+  }
+
+  #countLink(): void {
     this.#links += 1
     if (this.#links > mostLinks)
       throw new FileError('not_found', `${this.#path} leads nowhere: its links go in a circle, or are too many.`)
-    let target: PathBytes
-    try {
-      target = (await readlink(pathIn(this.#top.fd, name), { encoding: 'latin1' })) as PathBytes
-    } catch (error) {
-      // It was a link a moment ago: whatever it is now is looked at anew.
-      if (systemCodeOf(error) !== 'EINVAL') throw error
-      this.#pending.push(name)
-      return
-    }
+  }
+
+  async #turnTo(target: PathBytes): Promise<void> {
     if (target.startsWith('/')) {
       for (const frame of this.#frames.splice(1)) await frame.close()
     }
@@ -186,7 +197,7 @@ export class PathWalk {
     if (!this.options.make || this.#pending.includes('..'))
       throw new FileError('not_found', `${this.#path} does not exist: there is no ${textOf(path)}.`)
     if (this.terrain.isFrozen(joined(this.#top.real, name)))
-      throw new FileError('file_access_denied', `${this.#path} stays as it is: nothing is written there.`)
+      throw new FileError('path_outside_scope', `${this.#path} stays as it is: nothing is written there.`)
     await this.options.make(this.#top, name)
     this.#pending.push(name)
     return undefined
@@ -233,5 +244,15 @@ export class PathWalk {
 
   #outside(): FileError {
     return new FileError('path_outside_scope', `${this.#path} lies outside of the directories that may be reached.`)
+  }
+}
+
+/** Where a link leads, as it is written; undefined when there is no link. */
+const targetOf = async (path: string | Buffer): Promise<PathBytes | undefined> => {
+  try {
+    return (await readlink(path, { encoding: 'latin1' })) as PathBytes
+  } catch (error) {
+    if (['EINVAL', 'ENOENT'].includes(systemCodeOf(error) ?? '')) return undefined
+    throw error
   }
 }
