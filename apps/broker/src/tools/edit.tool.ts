@@ -1,87 +1,85 @@
 import type { ConfinedFiles } from './confined.path.js'
-import { readWhole, writeWhole } from './file.content.js'
-import { flagOf, textOf } from './tool.input.js'
+import { changed, type TextChange } from './edit.change.js'
+import { readWhole, wholeFileLimit } from './file.content.js'
+import { type SeenFiles, stampOf } from './file.seen.js'
+import { withNearNames } from './near.names.js'
+import { diffOf } from './text.diff.js'
+import { flagOf, listOf, pathOf, refuseUnknown, textOf } from './tool.input.js'
 import { schemaOf, type Tool, ToolError } from './tool.js'
 
-const shownMatches = 10
+const editsAtOnce = 100
 
-const positionsOf = (text: string, part: string): number[] => {
-  const found: number[] = []
-  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) found.push(at)
-  return found
+const fields = {
+  old_text: { type: 'string', description: 'The text to replace, exactly as it is in the file' },
+  new_text: { type: 'string', description: 'What stands there afterwards; empty to delete it' },
+  replace_all: { type: 'boolean', description: 'Replace every occurrence' },
 }
+const known = Object.keys(fields)
 
-const lineAt = (text: string, position: number): number => {
-  let line = 1
-  for (let at = text.indexOf('\n'); at >= 0 && at < position; at = text.indexOf('\n', at + 1)) line += 1
-  return line
-}
+const changeOf = (input: Record<string, unknown>): TextChange => ({
+  old: textOf(input, 'old_text'),
+  new: textOf(input, 'new_text'),
+  all: flagOf(input, 'replace_all'),
+})
 
-const squeezed = (text: string): string => text.replace(/\s+/g, ' ').trim()
-
-/** Why a text that looks right isn't there: most often its white space, or line numbers copied with it. */
-const hintFor = (text: string, wanted: string): string => {
-  if (/^\s*\d+\t/m.test(wanted)) return ' It seems to hold the line numbers that read shows: leave them out.'
-  const lines = text.split('\n')
-  const [first = ''] = wanted.split('\n').map(squeezed).filter(Boolean)
-  const near = first ? lines.findIndex((line) => squeezed(line) === first) : -1
-  if (near >= 0)
-    return ` Line ${near + 1} is the same but for white space, or what follows it differs: read the file there and copy it exactly.`
-  return ' Read the file again: it may have changed.'
-}
-
-/**
- * The text with one exact piece replaced.
- *
- * @throws ToolError when the piece isn't there, or is there several times and not all are meant.
- */
-export const edited = (
-  path: string,
-  text: string,
-  change: { old: string; new: string; all: boolean },
-): { text: string; lines: number[] } => {
-  if (change.old === '') throw new ToolError('"old_text" is empty: use write to make or replace a file.')
-  if (change.old === change.new) throw new ToolError('"old_text" and "new_text" are the same: nothing to change.')
-  const windows = text.includes('\r\n') && !change.old.includes('\r\n')
-  const old = windows ? change.old.replaceAll('\n', '\r\n') : change.old
-  const fresh = windows ? change.new.replaceAll('\n', '\r\n') : change.new
-  const found = positionsOf(text, old)
-  const lines = found.map((at) => lineAt(text, at))
-  if (!found.length)
-    throw new ToolError(`"old_text" does not occur in ${path}; nothing was changed.${hintFor(text, change.old)}`)
-  if (found.length > 1 && !change.all) {
-    const where = `${lines.slice(0, shownMatches).join(', ')}${lines.length > shownMatches ? ' …' : ''}`
-    throw new ToolError(
-      `"old_text" occurs ${found.length} times in ${path}, at lines ${where}; nothing was changed. Give more of the text around the one that you mean, or set "replace_all".`,
-    )
+const inList = (given: unknown, at: number): TextChange => {
+  const where = `edits[${at}]`
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new ToolError(`${where} must be an object with ${known.join(', ')}. Nothing was changed.`)
+  const input = given as Record<string, unknown>
+  refuseUnknown(input, known, where)
+  try {
+    return changeOf(input)
+  } catch (error) {
+    throw new ToolError(`${where}: ${(error as Error).message} Nothing was changed.`)
   }
-  return { text: text.split(old).join(fresh), lines }
 }
 
-export const editTool = (files: ConfinedFiles): Tool => ({
+const changesOf = (input: Record<string, unknown>): TextChange[] => {
+  if (input.edits === undefined || input.edits === null) return [changeOf(input)]
+  if (known.some((field) => input[field] !== undefined))
+    throw new ToolError('Give either "edits" or "old_text" and "new_text", not both.')
+  return listOf(input, 'edits', editsAtOnce).map(inList)
+}
+
+export const editTool = (files: ConfinedFiles, seen: SeenFiles): Tool => ({
   name: 'edit',
   description:
-    'Replaces an exact piece of text in a file. `old_text` must occur exactly once, white space included, unless `replace_all` is set; take it from what read shows, without the line numbers.',
+    'Replaces exact pieces of text in a file. `old_text` must occur exactly once, white space included, unless `replace_all` is set; take it from what read shows, without the line numbers. Several changes of one file go into `edits`: made in order, all or none. Answers what changed.',
   inputSchema: schemaOf(
     {
       path: { type: 'string', description: 'Absolute, or relative to the working directory' },
-      old_text: { type: 'string', description: 'The text to replace, exactly as it is in the file' },
-      new_text: { type: 'string', description: 'What stands there afterwards; empty to delete it' },
-      replace_all: { type: 'boolean', description: 'Replace every occurrence' },
+      ...fields,
+      edits: {
+        type: 'array',
+        maxItems: editsAtOnce,
+        description: 'Several changes instead of one',
+        items: schemaOf(fields, ['old_text', 'new_text']),
+      },
     },
-    ['path', 'old_text', 'new_text'],
+    ['path'],
   ),
   acts: true,
   async run(input) {
-    const path = textOf(input, 'path')
-    const change = { old: textOf(input, 'old_text'), new: textOf(input, 'new_text'), all: flagOf(input, 'replace_all') }
-    const lines = await files.change(async () => {
-      const { text, lines } = edited(path, await readWhole(files, path), change)
-      await writeWhole(files, path, text)
-      return lines
+    const path = pathOf(input, 'path')
+    const changes = changesOf(input)
+    const where = (at: number): string => (changes.length > 1 ? `edits[${at}]: ` : '')
+    return files.change(async () => {
+      const before = await withNearNames(files, path, () => readWhole(files, path))
+      const text = changes.reduce((so, change, at) => changed(path, so, change, where(at)), before.text)
+      if (text === before.text) throw new ToolError('These edits undo each other: nothing was changed.')
+      const known = seen.knows(before.path, before.state)
+      const written = await files.write(path, text, {
+        limit: wholeFileLimit,
+        check: (now) => {
+          if (!now || stampOf(now) !== stampOf(before.state))
+            throw new ToolError(`${path} was changed by something else meanwhile; nothing was changed. Read it again.`)
+        },
+      })
+      // What was not known before isn't known by a change of one piece of it.
+      if (known === 'current') seen.remember(written.path, written)
+      const { added, removed, text: diff } = diffOf(before.text, text)
+      return { output: `Changed ${path} (+${added} −${removed} lines):\n${diff}` }
     })
-    return {
-      output: `Changed ${path} at line${lines.length > 1 ? 's' : ''} ${lines.slice(0, shownMatches).join(', ')}${lines.length > shownMatches ? ` and ${lines.length - shownMatches} more` : ''}.`,
-    }
   },
 })

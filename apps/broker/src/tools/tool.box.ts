@@ -8,6 +8,7 @@ import { withoutToken } from '../process/token.redaction.js'
 import { bashTool } from './bash.tool.js'
 import { ConfinedFiles } from './confined.path.js'
 import { editTool } from './edit.tool.js'
+import { SeenFiles } from './file.seen.js'
 import { listTool } from './list.tool.js'
 import { readTool } from './read.tool.js'
 import { reportTool, submitResultTool } from './report.tool.js'
@@ -37,11 +38,12 @@ export const toolBoxOf = (session: NodeSession): ToolBox => {
   const { cwd, result_schema, scopes } = session.assignment
   const { plan, scratch_dir } = session.serve
   const files = new ConfinedFiles(cwd, scratch_dir, viewOfPlan(plan, { cwd, readable: [scratch_dir] }))
+  const seen = new SeenFiles()
   const all = [
     bashTool(session),
-    readTool(files),
-    writeTool(files),
-    editTool(files),
+    readTool(files, seen),
+    writeTool(files, seen),
+    editTool(files, seen),
     listTool(files),
     searchTool(files, session.processes),
     reportTool(session),
@@ -92,7 +94,13 @@ export class ToolBox {
   async run(call: Started, signal: AbortSignal, { invalid, repeated = false }: CallFacts = {}): Promise<FinishedCall> {
     const { turn, step, call_id, name } = call
     const began = monotonic()
-    const { status = 'completed', output, exitCode, ends } = await this.#attempt(call, signal, repeated, invalid)
+    const {
+      status = 'completed',
+      output,
+      images,
+      exitCode,
+      ends,
+    } = await this.#attempt(call, signal, repeated, invalid)
     const entry: ToolEnded = {
       type: 'tool_ended',
       turn,
@@ -101,6 +109,7 @@ export class ToolBox {
       name,
       status,
       output: withoutToken(output, this.settings.token),
+      ...(images?.length && { images }),
       duration_ms: Math.round(monotonic() - began),
       ...(exitCode !== undefined && { exit_code: exitCode }),
     }

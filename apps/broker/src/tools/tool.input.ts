@@ -5,9 +5,50 @@ type Input = Readonly<Record<string, unknown>>
 /** @throws ToolError that names the field and what it takes. */
 export const textOf = (input: Input, field: string, whenAbsent?: string): string => {
   const value = input[field] ?? whenAbsent
-  if (typeof value !== 'string')
-    throw new ToolError(`"${field}" must be a string${value === undefined ? ', and is missing' : ''}.`)
+  if (typeof value !== 'string') throw new ToolError(`"${field}" must be a string, ${got(value)}.`)
   return value
+}
+
+const got = (value: unknown): string => {
+  if (value === undefined) return 'and is missing'
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return `not ${value}`
+  if (typeof value === 'string') return 'not text'
+  return Array.isArray(value) ? 'not a list' : 'not an object'
+}
+
+/** The path of a file; never empty, and without a zero byte, which no file's name holds. @throws ToolError */
+export const pathOf = (input: Input, field: string, whenAbsent?: string): string => {
+  const path = textOf(input, field, whenAbsent)
+  if (!path) throw new ToolError(`"${field}" is empty: give a path.`)
+  if (path.includes('\0')) throw new ToolError(`"${field}" holds a zero byte.`)
+  return path
+}
+
+/** One of several words. @throws ToolError that lists them */
+export const choiceOf = <T extends string>(input: Input, field: string, choices: readonly T[], whenAbsent: T): T => {
+  const given = textOf(input, field, whenAbsent)
+  const choice = choices.find((one) => one === given)
+  if (choice === undefined)
+    throw new ToolError(`"${field}" must be ${choices.join(' or ')}, not "${given.slice(0, 40)}".`)
+  return choice
+}
+
+/** A list; one that was sent as JSON text is taken as one. @throws ToolError */
+export const listOf = (input: Input, field: string, most: number): unknown[] => {
+  const value = parsed(input[field])
+  if (!Array.isArray(value)) throw new ToolError(`"${field}" must be a list, ${got(value)}.`)
+  if (!value.length || value.length > most)
+    throw new ToolError(`"${field}" must hold 1 to ${most} entries, not ${value.length}.`)
+  return value
+}
+
+const parsed = (value: unknown): unknown => {
+  if (typeof value !== 'string') return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
 }
 
 export const optionalTextOf = (input: Input, field: string): string | undefined =>
@@ -23,7 +64,8 @@ export const wholeOf = (
   const given = input[field] ?? whenAbsent
   const value = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
   if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
-    throw new ToolError(`"${field}" must be a whole number from ${min} to ${max}.`)
+    const bounds = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`
+    throw new ToolError(`"${field}" must be a whole number ${bounds}.`)
   }
   return value
 }
@@ -36,7 +78,9 @@ export const flagOf = (input: Input, field: string): boolean => {
 }
 
 /** Refuses fields that the tool doesn't have, which are typing errors more often than not. */
-export const refuseUnknown = (input: Input, known: readonly string[]): void => {
+export const refuseUnknown = (input: Input, known: readonly string[], where = 'This tool'): void => {
   const unknown = Object.keys(input).filter((field) => !known.includes(field))
-  if (unknown.length) throw new ToolError(`This tool has no "${unknown.join('", "')}"; it takes: ${known.join(', ')}.`)
+  if (!unknown.length) return
+  const shown = unknown.slice(0, 5).map((field) => `"${field.slice(0, 40)}"`)
+  throw new ToolError(`${where} has no ${shown.join(', ')}; it takes: ${known.join(', ')}.`)
 }

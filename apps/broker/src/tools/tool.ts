@@ -12,8 +12,15 @@ export interface ToolRun {
   tell(text: string): void
 }
 
+/** An image that the model is shown beside the text. */
+export interface ToolImage {
+  readonly content_type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
+  readonly base64: string
+}
+
 export interface ToolResult {
   readonly output: string
+  readonly images?: ToolImage[]
   /** `completed` unless named. */
   readonly status?: 'completed' | 'failed' | 'canceled'
   readonly exitCode?: number | null

@@ -65,6 +65,17 @@ describe('what is told of a journal entry', () => {
     })
   })
 
+  it('names the images that a tool answered, without their bytes', () => {
+    const images = [{ content_type: 'image/png' as const, base64: long }]
+    const shown = of({
+      ...{ type: 'tool_ended', turn: 1, step: 1, call_id: 'c', name: 'read', status: 'completed' },
+      output: 'a.png',
+      images,
+    })
+    expect(shown?.data.images).toEqual([{ content_type: 'image/png' }])
+    expect(JSON.stringify(shown)).not.toContain('xxxx')
+  })
+
   it('says how a turn ended', () => {
     const fault = { kind: 'auth', message: 'no' } as const
     expect(of({ type: 'turn_ended', turn: 3, status: 'failed', fault, final: 'f' })).toEqual({
