@@ -1,4 +1,4 @@
-import { contract, type InputOf } from '../../libs/common/src/contract/index.js'
+import { contract, type InputOf, type OutputOf } from '../../libs/common/src/contract/index.js'
 import type { HostedBroker } from '../../libs/common/src/contract/internal.operations.js'
 import type { SandboxState } from '../../libs/common/src/contract/sandbox.operations.js'
 import { isoTime, systemClock } from '../../libs/common/src/kernel/clock.js'
@@ -7,6 +7,7 @@ import { version } from '../../libs/common/src/kernel/version.js'
 import { joinBus, type TestPeer } from '../../libs/common/src/testing/bus.js'
 
 export type Launch = InputOf<(typeof contract)['host.broker.launch']>
+type HelloAnswer = OutputOf<(typeof contract)['lifecycle.host.hello']>
 export type Stop = InputOf<(typeof contract)['host.broker.stop']>
 
 /** A host that the test plays at the wire: it notes what it is asked and hosts brokers that are nothing but entries. */
@@ -56,9 +57,9 @@ export class PlayedHost {
     this.#beat()
   }
 
-  async hello(more: Partial<InputOf<(typeof contract)['lifecycle.host.hello']>> = {}): Promise<void> {
+  async hello(more: Partial<InputOf<(typeof contract)['lifecycle.host.hello']>> = {}): Promise<HelloAnswer> {
     const brokers = [...this.brokers.values()]
-    await this.peer.bus.call(contract['lifecycle.host.hello'], systemContext('host'), {
+    return this.peer.bus.call(contract['lifecycle.host.hello'], systemContext('host'), {
       host_id: this.hostId,
       incarnation: this.incarnation,
       version,
