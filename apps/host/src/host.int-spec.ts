@@ -10,7 +10,7 @@ import { systemContext } from '#common/kernel/context.js'
 import { joinBus, type TestPeer } from '#common/testing/bus.js'
 import { NatsProcess } from '#common/testing/nats-process.js'
 import { waitFor } from '#common/testing/wait-for.js'
-import { readProcesses } from '#machine/process/process-table.js'
+import { type ProcessRow, readProcesses } from '#machine/process/process-table.js'
 import { BrokerRoutes, type PlayedNode, text, toolCall } from '../../../test/support/broker-routes.js'
 
 const projectRoot = new URL('../../..', import.meta.url).pathname
@@ -134,6 +134,28 @@ describe('host', () => {
     '-c',
     `setsid bash -c "trap '' TERM; (sleep 300; : ${mark}-deep) & while :; do sleep 1; done; : ${mark}" </dev/null >/dev/null 2>&1 & sleep 300; : ${mark}`,
   ]
+  /** A program that only its pid namespace holds: no mark, no parent, no session of the broker's, and deaf to SIGTERM. */
+  const fugitive = (mark: string): string[] => {
+    const deaf = `trap '' TERM; while :; do sleep 1; done; : ${mark}`
+    const away = `(setsid bash -c "${deaf}" &) ; exit`
+    return [
+      'bash',
+      '-c',
+      `env -i PATH="$PATH" setsid bash -c '${away.replaceAll("'", `'\\''`)}' & sleep 300; : ${mark}`,
+    ]
+  }
+  const hunt = async (): Promise<{ mark: string; node: PlayedNode; pid: number }> => {
+    const mark = word()
+    const node = routes.node({ engine: 'exec', exec: { argv: fugitive(mark), stdin: 'jsonl' } })
+    node.post('go')
+    const { pid } = await host.launch(node, routes.url)
+    await waitFor(() => readProcesses().some((row) => readCommand(row.pid).includes(mark) && wiped(row)))
+    return { mark, node, pid }
+  }
+  const wiped = (row: ProcessRow): boolean => {
+    const environment = row.environment()
+    return environment.length > 2 && !environment.includes('SVC_')
+  }
   const begin = async (extra: Record<string, string> = {}): Promise<void> => {
     host = new RunningHost(mkdtempSync(join(tmpdir(), 'svc-host-')), nats.url, extra)
     await host.start()
@@ -291,6 +313,30 @@ describe('host', () => {
       expect(await host.halt(node)).toEqual({ stopped: false })
       await waitFor(() => host.exits.length > 0)
       expect(host.exits[0]).toMatchObject({ node_id: node.id, generation: 1, clean: true })
+    })
+  })
+
+  describe('a program that wiped its environment and left its parent and its session', () => {
+    it('is gone when its node was stopped', async () => {
+      await begin()
+      const { mark, node } = await hunt()
+      expect(await host.halt(node)).toEqual({ stopped: true })
+      expect(named(mark)).toEqual([])
+    })
+
+    it('is gone when the end of its killed broker is told', async () => {
+      await begin()
+      const { mark, pid } = await hunt()
+      process.kill(pid, 'SIGKILL')
+      await waitFor(() => host.exits.length > 0)
+      expect(named(mark)).toEqual([])
+    })
+
+    it('goes with a host that is killed', async () => {
+      await begin()
+      const { mark, pid } = await hunt()
+      await host.kill('SIGKILL')
+      await waitFor(() => !alive(pid) && named(mark).length === 0)
     })
   })
 

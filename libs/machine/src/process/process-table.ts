@@ -7,6 +7,10 @@ export interface ProcessRow {
   readonly session: number
   /** Clock ticks from boot to its start; with the pid it names one life of one process. */
   readonly startTicks: number
+  /** Its program's name, at most 15 characters. */
+  readonly name: string
+  /** Whether it has begun to die: then nothing is left of its environment. */
+  readonly dying: boolean
   /** Its environment at its start, as `\0NAME=value\0…\0`; empty when it can't be read. */
   environment(): string
 }
@@ -33,6 +37,9 @@ export const processOf = (pid: number): ProcessRow | undefined => {
     parent: Number(parent),
     session: Number(session),
     startTicks: Number(fields[19]),
+    name: stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')),
+    // PF_EXITING of the kernel.
+    dying: (Number(fields[6]) & 4) !== 0,
     environment: () => (environment ??= `\0${read(pid, 'environ')}\0`),
   }
 }

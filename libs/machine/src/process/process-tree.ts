@@ -13,6 +13,24 @@ export const carries = (name: string, value: string): Belongs => {
   }
 }
 
+/** The monitor or the init of a sandbox. */
+const isSandbox: Belongs = ({ name }) => name === 'bwrap'
+
+/** What was killed and is not gone by then hangs in the kernel; it runs no more of its program (ms). */
+const dyingLimit = 5000
+
+/**
+ * The kernel lets a sandbox's init go only after all that ran there; but one that was dying at the first look already shows
+ * no mark any more. So any is waited for, whosever it is: it takes a moment.
+ */
+const dyingSandboxes = async (): Promise<void> => {
+  const deadline = monotonic() + dyingLimit
+  for (let count = 0; monotonic() < deadline; count += 1) {
+    if (!readProcesses().some((row) => row.dying && isSandbox(row))) return
+    await pause(lookAfter(count))
+  }
+}
+
 /**
  * All that belongs, what descends from those, and what shares a session with them. A mark finds what left its tree by a
  * double fork or `setsid`; parents and sessions find what wiped its environment, lost it to `sudo`, or gave itself a title.
@@ -38,24 +56,33 @@ export const lookAfter = (look: number): number => looks[Math.min(look, looks.le
 
 /**
  * Ends a tree and answers only when nothing of it lives: SIGTERM, up to `graceMs` to leave, then all are stopped (so
- * that none forks while the others die) and killed, again and again until a look finds none. What can't die, for it
+ * that none forks while the others die) and killed, again and again until a look finds none. Sandboxes are asked by
+ * what runs in them, since they leave with it, and it would be killed with them. What can't die, for it
  * hangs in the kernel, keeps this waiting: "cannot tell" is never taken for "gone". With `patienceMs` it gives up that
  * long after the grace, and answers false: somebody else confirms then.
  */
 export const endTree = async (belongs: Belongs, graceMs: number, patienceMs = Infinity): Promise<boolean> => {
   const deadline = monotonic() + graceMs
-  let alive = treeOf(belongs)
-  if (graceMs > 0) for (const row of alive) signalProcess(row, 'SIGTERM')
-  for (let look = 0; alive.length; look += 1) {
+  // One that was found belongs until it is gone: dying, it shows no mark any more.
+  const known = new Set<string>()
+  const look = (): ProcessRow[] => {
+    const found = treeOf((row) => known.has(lifeOf(row)) || belongs(row))
+    for (const row of found) known.add(lifeOf(row))
+    return found
+  }
+  let alive = look()
+  if (graceMs > 0) for (const row of alive) if (!isSandbox(row)) signalProcess(row, 'SIGTERM')
+  for (let count = 0; alive.length; count += 1) {
     const left = deadline - monotonic()
     if (left <= -patienceMs) return false
     if (left <= 0) {
-      freeze(belongs, alive)
-      for (const row of treeOf(belongs)) signalProcess(row, 'SIGKILL')
+      freeze(look, alive)
+      for (const row of look()) signalProcess(row, 'SIGKILL')
     }
-    await pause(left > 0 ? Math.min(lookAfter(look), Math.max(1, left)) : lookAfter(look))
-    alive = treeOf(belongs)
+    await pause(left > 0 ? Math.min(lookAfter(count), Math.max(1, left)) : lookAfter(count))
+    alive = look()
   }
+  await dyingSandboxes()
   return true
 }
 
@@ -64,11 +91,13 @@ export const killTree = (belongs: Belongs): void => {
   for (let pass = 0; pass < 3; pass += 1) for (const row of treeOf(belongs)) signalProcess(row, 'SIGKILL')
 }
 
-const freeze = (belongs: Belongs, first: readonly ProcessRow[]): void => {
+const lifeOf = ({ pid, startTicks }: ProcessRow): string => `${pid}.${startTicks}`
+
+const freeze = (look: () => ProcessRow[], first: readonly ProcessRow[]): void => {
   let known = new Set<number>()
   for (let pass = 0, rows = first; pass < 8 && rows.some((row) => !known.has(row.pid)); pass += 1) {
     for (const row of rows) signalProcess(row, 'SIGSTOP')
     known = new Set(rows.map((row) => row.pid))
-    rows = treeOf(belongs)
+    rows = look()
   }
 }
