@@ -17,6 +17,8 @@ export interface HostPlace {
   /** Brokers that may live at once. */
   readonly cap: number
   readonly pool: PoolLimits
+  /** Commands of `POST /v1/bash` that may run at once. */
+  readonly bashCap: number
   /** Names the number of nodes that are hosted. */
   readonly nodeCountFile: string
   /** The data directory as the host locks it: its `run` is the host's own. */
@@ -72,6 +74,7 @@ export const hostPlaceOf = (settings: Settings, brokerProgram = findBrokerProgra
       reuse: settings.SVC_BROKER_REUSE,
       usedCap: Math.min(32, cap),
     },
+    bashCap: settings.SVC_BASH_CAP,
     nodeCountFile: join(data.run, 'host.json'),
     data: { ...data, run: privateDirectory(join(data.run, `host-${settings.SVC_HOST_ID}`)) },
     sandbox: {

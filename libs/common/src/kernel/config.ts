@@ -53,6 +53,8 @@ export const settings = z.strictObject({
   SVC_BROKER_CAP: count.default(64),
   SVC_BROKER_WARM: count.default(1),
   SVC_BROKER_REUSE: count.default(500),
+  /** Commands of `POST /v1/bash` that one host runs at once. */
+  SVC_BASH_CAP: count.default(64),
   SVC_BOOT_GRACE_MS: ms.default(20_000),
   SVC_RECONCILE_MS: ms.default(2000),
   SVC_LAUNCH_BUDGET: count.default(5),
@@ -64,7 +66,7 @@ export const settings = z.strictObject({
 export type Settings = z.infer<typeof settings>
 
 /** Names that belong to clients and to the tests, not to the daemon. */
-const foreign = /^SVC_(TOKEN|NODE_ID|TEST_\w+|BROKER_MARK|DATA_MARK|CONFIG)$/
+const foreign = /^SVC_(TOKEN|NODE_ID|TEST_\w+|BROKER_MARK|JOB_MARK|DATA_MARK|CONFIG)$/
 
 const readFile = (path: string): Record<string, unknown> => {
   if (!existsSync(path)) return {}

@@ -1,0 +1,114 @@
+import { existsSync } from 'node:fs'
+import type { InputOf, OutputOf } from '#common/contract/define.js'
+import type { contract } from '#common/contract/index.js'
+import { machineLimits } from '#common/contract/machine.schema.js'
+import { abortedBy } from '#common/kernel/bus/bus.errors.js'
+import type { Clock } from '#common/kernel/clock.js'
+import { SvcError } from '#common/kernel/errors.js'
+import type { Command, CommandEnd } from '#machine/process/command.js'
+import { startCommand } from '#machine/process/start.command.js'
+import { BashOutput } from './bash.output.js'
+
+type Asked = InputOf<(typeof contract)['bash.run']>
+type Answer = OutputOf<(typeof contract)['bash.run']>
+
+/** How a command went: by its own end, never begun, or broken off before its end. */
+export type Execution =
+  | { readonly kind: 'answer'; readonly answer: Answer }
+  | { readonly kind: 'refused'; readonly error: unknown }
+  | { readonly kind: 'cut_off'; readonly error: SvcError }
+
+/** Whatever PATH the caller gives the command. */
+const shell = existsSync('/bin/bash') ? '/bin/bash' : 'bash'
+
+/** After a time-out or when its caller left, a command has this long to tidy up (ms). */
+const graceMs = 250
+
+export interface ExecutionOrder {
+  readonly asked: Pick<Asked, 'command' | 'timeout' | 'stdin'>
+  readonly place: Pick<Command, 'cwd' | 'env' | 'plan' | 'mark'>
+  readonly signal: AbortSignal
+  /** Bytes that an answer may have as JSON. */
+  readonly largest: number
+  readonly clock: Clock
+}
+
+/**
+ * Runs a command to its end, its time-out or the signal. However it ends, nothing that it started lives on.
+ */
+export const execute = async ({ asked, place, signal, largest, clock }: ExecutionOrder): Promise<Execution> => {
+  if (signal.aborted) return { kind: 'refused', error: abortedBy(signal) }
+  const [stdout, stderr] = [new BashOutput(machineLimits.outputBytes), new BashOutput(machineLimits.outputBytes)]
+  const begun = clock.monotonic()
+  const running = startCommand({
+    ...place,
+    // `--`: a command may begin with a dash
+    argv: [shell, '-c', '--', asked.command],
+    input: asked.stdin !== undefined,
+    onStdout: (chunk) => stdout.add(chunk),
+    onStderr: (chunk) => stderr.add(chunk),
+  })
+  if (asked.stdin !== undefined) running.write(asked.stdin)
+  running.closeInput()
+  const { promise: broken, resolve: breakOff } = Promise.withResolvers<'timed_out' | 'left'>()
+  const onAbort = (): void => breakOff('left')
+  const callOff = clock.after(asked.timeout, () => breakOff('timed_out'))
+  signal.addEventListener('abort', onAbort, { once: true })
+  const how = await Promise.race([running.ended.then(() => 'ended' as const), broken])
+  callOff()
+  signal.removeEventListener('abort', onAbort)
+  await running.kill(how === 'ended' ? 0 : graceMs)
+  const end = await running.ended
+  if (end.refusal) return { kind: 'refused', error: refusalOf(end.refusal) }
+  if (how === 'left') return { kind: 'cut_off', error: abortedBy(signal) }
+  const duration_ms = Math.round(clock.monotonic() - begun)
+  return {
+    kind: 'answer',
+    answer: answerOf(end, { stdout, stderr, duration_ms, timed_out: how === 'timed_out', largest }),
+  }
+}
+
+interface Facts {
+  readonly stdout: BashOutput
+  readonly stderr: BashOutput
+  readonly duration_ms: number
+  readonly timed_out: boolean
+  readonly largest: number
+}
+
+const answerOf = (end: CommandEnd, { stdout, stderr, duration_ms, timed_out, largest }: Facts): Answer => {
+  const within = (limit?: number): Answer => {
+    const [out, err] = [stdout.text(limit), stderr.text(limit)]
+    return {
+      exit_code: timed_out ? null : end.code,
+      signal: end.signal,
+      stdout: out.text,
+      stderr: err.text,
+      truncated: out.truncated || err.truncated,
+      duration_ms,
+      timed_out,
+    }
+  }
+  // Control characters take six bytes each in JSON, so that not all that is kept can always be sent.
+  const answer = within()
+  if ((answer.stdout.length + answer.stderr.length) * 6 < largest) return answer
+  return Buffer.byteLength(JSON.stringify(answer)) < largest ? answer : within(Math.floor(largest / 12))
+}
+
+/** Why a command could not be started at all. */
+const refusalOf = (refusal: NodeJS.ErrnoException): unknown => {
+  const { code, message } = refusal
+  if (code === 'E2BIG') {
+    const text = 'is longer, with the environment, than the system takes for a program (about 128 KiB)'
+    return new SvcError('validation_failed', `The command ${text}.`, {
+      errors: [{ pointer: '/command', message: text }],
+    })
+  }
+  if (code === 'EAGAIN' || code === 'ENOMEM' || code === 'EMFILE' || code === 'ENFILE') {
+    return new SvcError('quota_exceeded', `The machine can't start another program now (${message}).`)
+  }
+  // Looked at a moment ago: it was removed, or closed, in between.
+  if (code === 'ENOENT' || code === 'ENOTDIR') return new SvcError('not_found', message)
+  if (code === 'EACCES' || code === 'EPERM') return new SvcError('file_access_denied', message)
+  return refusal
+}
