@@ -1,14 +1,21 @@
 import { contract, type InputOf, type OutputOf } from '../../libs/common/src/contract/index.js'
 import type { HostedBroker } from '../../libs/common/src/contract/internal.operations.js'
+import type { HostedJob, JobEnd } from '../../libs/common/src/contract/job.internal.js'
 import type { SandboxState } from '../../libs/common/src/contract/sandbox.operations.js'
 import { isoTime, systemClock } from '../../libs/common/src/kernel/clock.js'
 import { type Context, systemContext } from '../../libs/common/src/kernel/context.js'
+import { SvcError } from '../../libs/common/src/kernel/errors.js'
 import { version } from '../../libs/common/src/kernel/version.js'
 import { joinBus, type TestPeer } from '../../libs/common/src/testing/bus.js'
 
 export type Launch = InputOf<(typeof contract)['host.broker.launch']>
 type HelloAnswer = OutputOf<(typeof contract)['lifecycle.host.hello']>
 export type Stop = InputOf<(typeof contract)['host.broker.stop']>
+export type JobOrder = InputOf<(typeof contract)['host.job.start']>
+
+const startJob = contract['host.job.start']
+const cancelJob = contract['host.job.cancel']
+const jobOutput = contract['host.job.output']
 
 /** A host that the test plays at the wire: it notes what it is asked and hosts brokers that are nothing but entries. */
 export class PlayedHost {
@@ -16,6 +23,12 @@ export class PlayedHost {
   readonly stops: Stop[] = []
   /** What it says that it hosts; by node. */
   readonly brokers = new Map<string, HostedBroker>()
+  /** Jobs that it says it has; by id. */
+  readonly jobs = new Map<string, HostedJob>()
+  readonly jobOrders: JobOrder[] = []
+  readonly jobCancels: string[] = []
+  /** Answers orders for jobs when given; the entry is there after it. */
+  onJob: (what: 'start' | 'cancel', jobId: string) => Promise<void> | void = () => undefined
   incarnation = 'first'
   sandbox: SandboxState = { level: 'bubblewrap', detail: 'played' }
   /** Whether it says nothing by itself. */
@@ -43,13 +56,25 @@ export class PlayedHost {
     const stop = contract['host.broker.stop']
     this.#peer = await joinBus(this.nats, 'host', {
       hostId: this.hostId,
-      operations: [launch, stop],
+      operations: [launch, stop, startJob, cancelJob, jobOutput],
       handlers: {
         [launch.name]: async (_ctx: Context, input: unknown) => this.#launch(input as Launch),
         [stop.name]: async (_ctx: Context, input: unknown) => {
           const asked = input as Stop
           this.stops.push(asked)
           return { stopped: this.brokers.delete(asked.node_id) }
+        },
+        [startJob.name]: async (_ctx: Context, input: unknown) => this.#startJob(input as JobOrder),
+        [cancelJob.name]: async (_ctx: Context, input: unknown) => {
+          const { job_id: id } = input as { job_id: string }
+          this.jobCancels.push(id)
+          await this.onJob('cancel', id)
+          return { state: 'ending' }
+        },
+        [jobOutput.name]: async (_ctx: Context, input: unknown) => {
+          const { job_id: id } = input as { job_id: string }
+          if (!this.jobs.has(id)) throw new SvcError('not_found')
+          return { content: 'so far', offset: 0, next_offset: 6, size: 6, truncated: false, omitted: null }
         },
       },
     })
@@ -64,6 +89,7 @@ export class PlayedHost {
       incarnation: this.incarnation,
       version,
       brokers,
+      jobs: [...this.jobs.values()],
       sandbox: this.sandbox,
       live: brokers.length,
       warm: 1,
@@ -87,6 +113,25 @@ export class PlayedHost {
     await this.peer.bus.call(contract['lifecycle.host.exited'], systemContext('host'), { host_id: this.hostId, exit })
   }
 
+  /** The job has ended, as the host says it. */
+  async endJob(job: { id: string; node_id: string }, more: Partial<JobEnd> = {}): Promise<void> {
+    const end: JobEnd = {
+      job_id: job.id,
+      node_id: job.node_id,
+      status: 'exited',
+      exit_code: 0,
+      signal: null,
+      ended_at: isoTime(systemClock.now()),
+      output_bytes: 6,
+      truncated: false,
+      error: null,
+      tail: 'so far',
+      ...more,
+    }
+    await this.peer.bus.call(contract['lifecycle.host.jobEnded'], systemContext('host'), { host_id: this.hostId, end })
+    this.jobs.delete(job.id)
+  }
+
   launchesOf(nodeId: string): Launch[] {
     return this.launches.filter((launch) => launch.node_id === nodeId)
   }
@@ -102,6 +147,15 @@ export class PlayedHost {
       if (!this.silent) this.hello().catch((error: unknown) => (this.lastRefusal = error))
       this.#beat()
     })
+  }
+
+  async #startJob(order: JobOrder) {
+    this.jobOrders.push(order)
+    await this.onJob('start', order.job_id)
+    if (order.incarnation !== this.incarnation) throw new SvcError('stale_generation')
+    if (this.jobs.has(order.job_id)) return { state: 'running' }
+    this.jobs.set(order.job_id, { job_id: order.job_id, running: true })
+    return { state: 'started' }
   }
 
   async #launch(launch: Launch) {

@@ -9,6 +9,7 @@ import { LOG } from '#common/kernel/service.js'
 import { deriveNodeToken } from '#common/kernel/tokens.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { NODE_TOKEN_KEY } from '../supervision/launcher.js'
+import { WorktreeHomes } from '../worktree/worktree.home.js'
 import { JobQueue } from './job.queue.js'
 import type { JobRecord } from './job.record.js'
 import { JobRepository } from './job.repository.js'
@@ -31,6 +32,7 @@ export class JobCarrier implements OnModuleInit {
     private readonly nodes: NodeRepository,
     private readonly jobs: JobRepository,
     private readonly queue: JobQueue,
+    private readonly homes: WorktreeHomes,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(NODE_TOKEN_KEY) private readonly tokenKey: Buffer,
     @Inject(LOG) private readonly log: Logger,
@@ -83,7 +85,7 @@ export class JobCarrier implements OnModuleInit {
       command: job.command,
       cwd: job.cwd,
       node_cwd: node.cwd,
-      git_dir: null,
+      git_dir: await this.homes.gitDirOf(this.database, node),
       scopes: [...node.scopes],
       token: deriveNodeToken(this.tokenKey, node.id, node.generation),
       base_url: baseUrlOf(this.settings),
