@@ -7,6 +7,9 @@ import { BashService } from './bash/bash.service.js'
 import { BrokerFactory } from './broker/broker.factory.js'
 import { BrokerHandlers } from './broker/broker.handlers.js'
 import { BrokerService } from './broker/broker.service.js'
+import { FileHandlers } from './files/file.handlers.js'
+import { FileService } from './files/file.service.js'
+import { FileViews } from './files/file.views.js'
 import { HeartbeatService } from './heartbeat/heartbeat.service.js'
 import { HostLifetime } from './host.lifetime.js'
 import { HOST_PLACE, hostPlaceOf } from './host.place.js'
@@ -15,6 +18,8 @@ import { JobService } from './job/job.service.js'
 import { JobTeller } from './job/job.teller.js'
 import { findSandboxGround, SANDBOX_GROUND } from './sandbox/sandbox.ground.js'
 import { SandboxPlanner } from './sandbox/sandbox.planner.js'
+import { WorktreeHandlers } from './worktree/worktree.handlers.js'
+import { WorktreeService } from './worktree/worktree.service.js'
 
 /** Lifecycle's hand on this machine: the parent of every broker. It keeps no state of the canvas and no database. */
 @Module({})
@@ -44,9 +49,14 @@ export class HostModule {
         BrokerFactory,
         BrokerService,
         BrokerHandlers,
+        FileViews,
+        FileService,
+        FileHandlers,
         JobService,
         JobHandlers,
         JobTeller,
+        WorktreeService,
+        WorktreeHandlers,
         HeartbeatService,
         HostLifetime,
       ],

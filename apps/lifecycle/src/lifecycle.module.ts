@@ -57,6 +57,13 @@ import { LaunchRefusals } from './supervision/launch.refusal.js'
 import { Launcher, NODE_TOKEN_KEY } from './supervision/launcher.js'
 import { Supervisor } from './supervision/supervisor.service.js'
 import { UsageService } from './usage/usage.service.js'
+import { WorktreeCarrier } from './worktree/worktree.carrier.js'
+import { WorktreeHomes } from './worktree/worktree.home.js'
+import { WorktreeHost } from './worktree/worktree.host.js'
+import { WorktreeMaking } from './worktree/worktree.making.js'
+import { WorktreeRepository } from './worktree/worktree.repository.js'
+import { WorktreeRpc } from './worktree/worktree.rpc.js'
+import { WorktreeService } from './worktree/worktree.service.js'
 
 const kernel = ({ settings, log }: ServiceSetup) => [
   { provide: CLOCK, useValue: systemClock },
@@ -145,6 +152,13 @@ export class LifecycleModule {
         JobReconciler,
         JobLive,
         JobRpc,
+        WorktreeRepository,
+        WorktreeHomes,
+        WorktreeHost,
+        WorktreeMaking,
+        WorktreeCarrier,
+        WorktreeService,
+        WorktreeRpc,
         EventService,
         UsageService,
         StatusService,

@@ -6,6 +6,7 @@ import { version } from '#common/kernel/version.js'
 import { Leader } from './leader.js'
 import { NodeRepository } from './node/node.repository.js'
 import { HostRegistry } from './supervision/host.registry.js'
+import { WorktreeHomes } from './worktree/worktree.home.js'
 
 const status = contract['lifecycle.status']
 const principal = contract['lifecycle.node.principal']
@@ -17,6 +18,7 @@ export class StatusService {
     private readonly nodes: NodeRepository,
     private readonly hosts: HostRegistry,
     private readonly leader: Leader,
+    private readonly homes: WorktreeHomes,
   ) {}
 
   async status(): Promise<OutputOf<typeof status>> {
@@ -40,6 +42,7 @@ export class StatusService {
   /** Whom a node's token stands for. A token goes with its node: one that was canceled has none any more. */
   async principal(nodeId: string): Promise<OutputOf<typeof principal>> {
     const node = await this.nodes.get(this.database, nodeId)
+    const git_dir = await this.homes.gitDirOf(this.database, node)
     return {
       node_id: node.id,
       generation: node.generation,
@@ -49,7 +52,7 @@ export class StatusService {
       principal: node.principal,
       app_id: node.app_id,
       profile: node.profile,
-      place: { cwd: node.cwd, host_id: node.broker_host_id, git_dir: null },
+      place: { cwd: node.cwd, host_id: node.broker_host_id, git_dir },
     }
   }
 }

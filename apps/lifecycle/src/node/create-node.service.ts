@@ -10,6 +10,9 @@ import { newId } from '#common/kernel/ids.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { SandboxGate } from '../sandbox/sandbox.gate.js'
 import { LaunchQueue } from '../supervision/launch.queue.js'
+import { WorktreeHomes } from '../worktree/worktree.home.js'
+import { type MadePlace, WorktreeMaking } from '../worktree/worktree.making.js'
+import { toWorktree } from '../worktree/worktree.record.js'
 import { ModelCheck } from './model-check.js'
 import { NodeAccess } from './node.access.js'
 import { blank, type NodeRecord, toNode } from './node.record.js'
@@ -41,6 +44,8 @@ export class CreateNodeService {
     private readonly models: ModelCheck,
     private readonly schemas: SchemaChecker,
     private readonly launches: LaunchQueue,
+    private readonly worktrees: WorktreeMaking,
+    private readonly homes: WorktreeHomes,
     private readonly sandbox: SandboxGate,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -50,17 +55,19 @@ export class CreateNodeService {
    * is started after commit.
    *
    * @throws SvcError validation_failed, scope_exceeds_ceiling, not_found (parent), quota_exceeded, model_not_configured,
-   * sandbox_required
+   * sandbox_required, worktree_refused, illegal_transition (a parent that was canceled, or whose tree is gone)
    */
   async create(ctx: Context, input: Create): Promise<Written<Node>> {
     this.check(input)
-    const refusal = await this.refusalOf(ctx, input)
+    const id = newId('node')
+    const { refusal, place } = await this.prepare(ctx, id, input)
     return this.writer.once(ctx, { operation: create.name, input }, async (within) => {
       // thrown here, since a repeated request is given its first answer whatever has changed since
       if (refusal) throw refusal
       const origin = await this.originOf(within, input)
       const { parent } = origin
-      const node = this.build(ctx, input, origin)
+      const node = this.build(ctx, { ...input, id, place }, origin)
+      await this.homes.requireUsable(within.tx, node, 'spawn')
       await this.sandbox.requireSomewhere(within.tx, node)
       this.nodes.insert(within.tx, node)
       this.nodes.recordTransition(within.tx, {
@@ -75,19 +82,23 @@ export class CreateNodeService {
       })
       if (parent) this.nodes.subscribe(within.tx, parent.id, node.id, 'active')
       this.deliverPrompt(within, node, input.prompt)
-      within.tx.afterCommit(() => this.launches.add(node.id))
+      within.tx.afterCommit(() => (place ? this.worktrees.begin(id) : this.launches.add(id)))
       return toNode(node, { streaming: false, heartbeatAt: null })
     })
   }
 
-  /** Why others say that this node can't be made now. */
-  private async refusalOf(ctx: Context, input: Create): Promise<SvcError | undefined> {
+  /** What others are asked: where its worktree would stand, or why this node can't be made now. */
+  private async prepare(
+    ctx: Context,
+    id: string,
+    input: Create,
+  ): Promise<{ refusal?: SvcError; place?: MadePlace | undefined }> {
     try {
       if (input.result_schema) await this.schemas.requireUsable(input.result_schema)
       if ((input.engine ?? 'loop') === 'loop') await this.models.require(ctx, await this.modelOf(ctx, input))
-      return undefined
+      return { place: await this.worktrees.prepare(ctx, id, input) }
     } catch (error) {
-      if (hasCode(error, 'validation_failed', 'model_not_configured')) return error
+      if (hasCode(error, 'validation_failed', 'model_not_configured', 'worktree_refused')) return { refusal: error }
       throw error
     }
   }
@@ -149,9 +160,13 @@ export class CreateNodeService {
     }
   }
 
-  private build(ctx: Context, input: Create, { parent, maker }: Origin): NodeRecord {
+  private build(
+    ctx: Context,
+    input: Create & { id: string; place: MadePlace | undefined },
+    { parent, maker }: Origin,
+  ): NodeRecord {
     const now = new Date(this.clock.now())
-    const id = newId('node')
+    const { id, place } = input
     const kind = input.kind ?? 'general'
     const model: { strength?: Strength; override?: string | undefined } = input.model ?? parent?.model ?? {}
     return {
@@ -168,7 +183,8 @@ export class CreateNodeService {
       spawned_by: ctx.actor.nodeId ?? ctx.actor.principal,
       engine: input.engine ?? 'loop',
       exec: input.exec ?? null,
-      cwd: input.cwd ?? (parent as NodeRecord).cwd,
+      cwd: place?.cwd ?? input.cwd ?? (parent as NodeRecord).cwd,
+      worktree: place?.worktree ?? null,
       model: {
         strength: model.strength ?? 'medium',
         ...(model.override !== undefined && { override: model.override }),
@@ -212,6 +228,7 @@ export class CreateNodeService {
         lifecycle: node.lifecycle,
         engine: node.engine,
         cwd: node.cwd,
+        worktree: node.worktree && toWorktree(node.worktree),
         parent_id: node.parent_id,
         scopes: node.scopes,
         message_id: messageId,

@@ -67,7 +67,7 @@ export class Engagements {
     },
   ): { node: NodeRecord; messageId: string; delivered: 'live' | 'queued' | 'revived' } {
     const ended = node.status === 'done' || node.status === 'dead'
-    const wakes = mail.tier !== 'deferred' && (node.status === 'idle' || (ended && mail.reopens))
+    const wakes = mail.tier !== 'deferred' && hasPlace(node) && (node.status === 'idle' || (ended && mail.reopens))
     const engagement = wakes && ended ? node.engagement + 1 : node.engagement
     const { tier, kind, body, source } = mail
     const at = new Date(this.clock.now())
@@ -221,6 +221,10 @@ export class Engagements {
     )
   }
 }
+
+/** A node whose own worktree was removed can't be launched: its mail waits. */
+const hasPlace = ({ worktree }: NodeRecord): boolean =>
+  worktree === null || ['creating', 'open'].includes(worktree.state)
 
 /** Events carry the beginning of a text; the whole stands in the mail. */
 const preview = (text: string): string => (text.length > 2000 ? `${text.slice(0, 2000)}…` : text)

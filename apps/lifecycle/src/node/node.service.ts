@@ -9,6 +9,7 @@ import { JournalRepository } from '../broker/journal.repository.js'
 import { SignalHub } from '../broker/signal.hub.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { HostRegistry } from '../supervision/host.registry.js'
+import { WorktreeHomes } from '../worktree/worktree.home.js'
 import { cursorAfter, pageOf, readCursor } from './cursor.js'
 import { Engagements } from './engagement.service.js'
 import { NodeAccess } from './node.access.js'
@@ -36,6 +37,7 @@ export class NodeService {
     private readonly signals: SignalHub,
     private readonly inProgress: InProgressStore,
     private readonly hosts: HostRegistry,
+    private readonly homes: WorktreeHomes,
   ) {}
 
   async retrieve(ctx: Context, id: string): Promise<Node> {
@@ -73,6 +75,7 @@ export class NodeService {
           event: 'message',
         })
       }
+      await this.homes.requireUsable(within.tx, node, 'message')
       if (unread >= nodeLimits.unreadMail) {
         throw new SvcError('quota_exceeded', undefined, { limit: 'unread_mail', max: nodeLimits.unreadMail })
       }

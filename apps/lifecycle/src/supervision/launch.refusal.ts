@@ -7,7 +7,7 @@ import { NodeRepository } from '../node/node.repository.js'
 
 /** Whether asking again brings nothing, until a person changes something. */
 export const isFinal = (error: unknown): error is SvcError =>
-  hasCode(error, 'path_outside_scope', 'sandbox_required', 'file_access_denied')
+  hasCode(error, 'path_outside_scope', 'sandbox_required', 'file_access_denied', 'illegal_transition')
 
 /** Launches that no host will ever carry out: the node ends as a fault that says why, and a message revives it. */
 @Injectable()
@@ -23,8 +23,8 @@ export class LaunchRefusals {
       const family = await this.nodes.lockFamily(ctx.tx, nodeId)
       const { node } = family
       if (node.status !== 'active' || node.generation !== generation || node.broker_state === 'bound') return
-      const remedy = error.facts.remedy
-      this.engagements.crash(ctx, family, { kind: 'other', message: `${error.message} ${remedy}` })
+      const remedy = error.code === 'illegal_transition' ? '' : error.facts.remedy
+      this.engagements.crash(ctx, family, { kind: 'other', message: `${error.message} ${remedy}`.trim() })
     })
   }
 }

@@ -12,6 +12,7 @@ import { deriveNodeToken } from '#common/kernel/tokens.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { SandboxGate } from '../sandbox/sandbox.gate.js'
+import { WorktreeHomes } from '../worktree/worktree.home.js'
 import { HostRegistry } from './host.registry.js'
 import { LaunchQueue } from './launch.queue.js'
 import { isFinal, LaunchRefusals } from './launch.refusal.js'
@@ -50,6 +51,7 @@ export class Launcher implements OnModuleInit {
     private readonly queue: LaunchQueue,
     private readonly gate: SandboxGate,
     private readonly refusals: LaunchRefusals,
+    private readonly homes: WorktreeHomes,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(NODE_TOKEN_KEY) private readonly tokenKey: Buffer,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -147,9 +149,17 @@ export class Launcher implements OnModuleInit {
     if (node?.status !== 'active' || node.broker_state === 'bound') return
     if (node.next_launch_at && node.next_launch_at.getTime() > this.clock.now()) return
     if (this.launchOf(nodeId, node.generation)) return
+    // a tree that is being made: its node is launched when it is there
+    const home = await this.homes.of(this.database, node)
+    if (home?.state === 'creating') return
     const target = host.host_id
     try {
-      const order = { ...this.order(node), consent: await this.gate.requireOn(this.database, host, node) }
+      await this.homes.requireUsable(this.database, node, 'launch')
+      const order = {
+        ...this.order(node),
+        git_dir: home?.git_dir ?? null,
+        consent: await this.gate.requireOn(this.database, host, node),
+      }
       await this.bus.call(contract['host.broker.launch'], systemContext('lifecycle'), order, { target })
     } catch (error) {
       if (!isFinal(error)) throw error

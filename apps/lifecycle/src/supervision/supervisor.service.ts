@@ -13,6 +13,7 @@ import { LastWord } from '../broker/last-word.service.js'
 import { Engagements } from '../node/engagement.service.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { type Family, NodeRepository } from '../node/node.repository.js'
+import { WorktreeCarrier } from '../worktree/worktree.carrier.js'
 import { exitText } from './exit.text.js'
 import { HostRegistry } from './host.registry.js'
 import { afterLoss, type LaunchLimits, nextStep, type Situation, type Step } from './launch.policy.js'
@@ -42,6 +43,7 @@ export class Supervisor {
     private readonly lastWord: LastWord,
     private readonly launcher: Launcher,
     private readonly hosts: HostRegistry,
+    private readonly worktrees: WorktreeCarrier,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Logger,
@@ -97,6 +99,7 @@ export class Supervisor {
   }
 
   private async reconcile(): Promise<void> {
+    await this.worktrees.reconcile()
     const active = await this.nodes.active(this.database)
     for (const node of active) {
       // each look may wait for a database that is away, and a stop waits for all of them

@@ -48,6 +48,7 @@ export const nodeOperations = [
     idempotency: 'key',
     errors: [
       'scope_exceeds_ceiling',
+      'worktree_refused',
       'not_found',
       'quota_exceeded',
       'model_not_configured',

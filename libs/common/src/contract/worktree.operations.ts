@@ -27,7 +27,7 @@ export const worktreeOperations = [
     response: node,
     idempotency: 'key',
     timeout: patience,
-    errors: ['not_found', 'illegal_transition', 'worktree_dirty', 'worktree_busy'],
+    errors: ['not_found', 'illegal_transition', 'worktree_dirty', 'worktree_busy', 'version_conflict'],
   }),
   operation({
     name: 'nodes.worktree.abandon',
@@ -45,6 +45,6 @@ export const worktreeOperations = [
     response: node,
     idempotency: 'key',
     timeout: patience,
-    errors: ['not_found', 'illegal_transition', 'worktree_busy'],
+    errors: ['not_found', 'illegal_transition', 'worktree_busy', 'version_conflict'],
   }),
 ] as const

@@ -1,0 +1,94 @@
+import { join, normalize } from 'node:path'
+import { Injectable } from '@nestjs/common'
+import type { NodeCreate } from '#common/contract/node.schema.js'
+import type { Context } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
+import { SvcError } from '#common/kernel/errors.js'
+import { covers } from '#common/kernel/scopes.js'
+import type { NodeRecord } from '../node/node.record.js'
+import { NodeRepository } from '../node/node.repository.js'
+import { WorktreeCarrier } from './worktree.carrier.js'
+import { WorktreeHomes } from './worktree.home.js'
+import { WorktreeHost } from './worktree.host.js'
+import type { WorktreeRecord } from './worktree.record.js'
+
+/** Where a new node is to work. */
+export interface MadePlace {
+  readonly worktree: WorktreeRecord
+  readonly cwd: string
+}
+
+/** Characters of a node's name that stand in the name of its branch. */
+const nameLength = 40
+
+/** What a branch is called unless it is said: after its node, so that a person knows it in a list. */
+export const branchNameOf = (nodeName: string, nodeId: string): string => {
+  const words = nodeName
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, nameLength)
+    .replace(/^-+|-+$/g, '')
+  return `svc/${words || 'node'}-${nodeId.slice(-6)}`
+}
+
+/** The worktree that a node is created with: first looked at, then recorded with the node, then made. */
+@Injectable()
+export class WorktreeMaking {
+  constructor(
+    private readonly database: Database,
+    private readonly nodes: NodeRepository,
+    private readonly homes: WorktreeHomes,
+    private readonly host: WorktreeHost,
+    private readonly carrier: WorktreeCarrier,
+  ) {}
+
+  /**
+   * Undefined when none is asked for, or nothing says where.
+   *
+   * @throws SvcError worktree_refused, service_unavailable
+   */
+  async prepare(ctx: Context, nodeId: string, input: NodeCreate): Promise<MadePlace | undefined> {
+    if (!input.worktree) return undefined
+    const maker = ctx.actor.nodeId === undefined ? undefined : await this.nodes.find(this.database, ctx.actor.nodeId)
+    const parentId = input.root ? undefined : (input.parent_id ?? ctx.actor.nodeId)
+    const cwd = input.cwd ?? (parentId && (await this.nodes.find(this.database, parentId))?.cwd)
+    if (!cwd) return undefined
+    if (maker) requireReach(maker, cwd)
+    const { branch = branchNameOf(input.name ?? input.kind ?? 'general', nodeId), base = 'HEAD' } = input.worktree
+    const found = await this.host.inspect(ctx, { node_id: nodeId, cwd, branch, base })
+    if (maker && (await this.homes.gitDirOf(this.database, maker)) !== found.git_dir) {
+      requireReach(maker, found.repository)
+    }
+    const { path, git_dir, repository, subdir, host_id } = found
+    return {
+      worktree: {
+        path,
+        branch,
+        base: found.base,
+        repository,
+        git_dir,
+        subdir,
+        host_id,
+        state: 'creating',
+        commit: null,
+      },
+      cwd: join(path, subdir),
+    }
+  }
+
+  /** After the commit that recorded it. */
+  begin(nodeId: string): void {
+    void this.carrier.carry(nodeId)
+  }
+}
+
+/** A worktree opens its whole repository: a node gives no more of the machine away than it may write itself. */
+const requireReach = (maker: NodeRecord, wanted: string): void => {
+  const path = normalize(wanted)
+  const within = path === maker.cwd || path.startsWith(`${maker.cwd.replace(/\/$/, '')}/`)
+  if (within || covers(maker.scopes, `svc:files:rw:user:${path}`)) return
+  throw new SvcError('worktree_refused', `${path} lies outside of what the node ${maker.id} may write.`, {
+    reason: 'outside_mounts',
+  })
+}
