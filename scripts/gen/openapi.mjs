@@ -15,6 +15,7 @@ const tagTexts = {
   system: 'The daemon itself',
   files: 'Files of the machine, by absolute path',
   bash: 'Shell commands on the machine',
+  sandbox: 'How programs of nodes are held on each machine',
   health: 'Liveness of the application listener',
 }
 

@@ -77,6 +77,11 @@ export const errorCodes = define({
     title: 'This is not a regular file',
     remedy: 'Directories are listed; pipes, sockets and devices are neither read nor written.',
   },
+  not_a_directory: {
+    kind: 'unprocessable',
+    title: 'This, or a part of the path, is not a directory',
+    remedy: 'Files are read; only directories are listed, and hold other files.',
+  },
   worktree_refused: {
     kind: 'unprocessable',
     title: 'No worktree can be made there',

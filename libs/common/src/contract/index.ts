@@ -8,8 +8,6 @@ import { modelOperations } from './model.operations.js'
 import { nodeOperations } from './node.operations.js'
 import { sandboxOperations } from './sandbox.operations.js'
 import { systemOperations } from './system.operations.js'
-import { worktreeInternals } from './worktree.internal.js'
-import { worktreeOperations } from './worktree.operations.js'
 
 /** Every operation of the daemon. A route that isn't here doesn't exist. */
 export const operations = [
@@ -17,14 +15,12 @@ export const operations = [
   ...nodeOperations,
   ...brokerOperations,
   ...jobOperations,
-  ...worktreeOperations,
   ...fileOperations,
   ...bashOperations,
   ...modelOperations,
   ...sandboxOperations,
   ...internalOperations,
   ...jobInternalOperations,
-  ...worktreeInternals,
 ] as const
 
 type All = (typeof operations)[number]
@@ -51,4 +47,3 @@ export * from './machine.schema.js'
 export * from './model.schema.js'
 export * from './node.schema.js'
 export { consentSentence, type SandboxState, sandboxLevels } from './sandbox.operations.js'
-export * from './worktree.schema.js'

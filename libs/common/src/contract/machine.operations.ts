@@ -27,7 +27,7 @@ export const fileOperations = [
     gate: 'svc:act',
     query: filesReadQuery,
     response: fileContent,
-    errors: ['not_found', 'path_outside_scope', 'file_access_denied', 'not_a_file'],
+    errors: ['not_found', 'path_outside_scope', 'file_access_denied', 'not_a_file', 'not_a_directory'],
   }),
   operation({
     name: 'files.write',
@@ -49,6 +49,7 @@ export const fileOperations = [
       'path_outside_scope',
       'file_access_denied',
       'not_a_file',
+      'not_a_directory',
       'file_too_large',
       'precondition_failed',
       'already_exists',
@@ -59,6 +60,8 @@ export const fileOperations = [
     name: 'files.list',
     kind: 'route',
     summary: 'List a directory, by pages',
+    description:
+      'Entries by the bytes of their names. What is made or removed between two pages neither shifts nor doubles the others.',
     service: 'host',
     method: 'GET',
     path: '/v1/files/list',
@@ -66,7 +69,7 @@ export const fileOperations = [
     gate: 'svc:act',
     query: filesListQuery,
     response: fileList,
-    errors: ['not_found', 'path_outside_scope', 'file_access_denied', 'not_a_file'],
+    errors: ['not_found', 'path_outside_scope', 'file_access_denied', 'not_a_directory'],
   }),
 ] as const
 

@@ -28,13 +28,12 @@ export const shellCommand = z
 export const filesReadQuery = z.strictObject({
   path: absolutePath,
   offset: queryInt(0, Number.MAX_SAFE_INTEGER).default(0).meta({ description: 'Byte to begin at' }),
-  limit: queryInt(1, machineLimits.readBytes)
+  limit: queryInt(4, machineLimits.readBytes)
     .default(machineLimits.readBytes)
-    .meta({ description: 'Bytes to read at most, 1 to 262,144' }),
-  encoding: z
-    .enum(['auto', 'utf8', 'base64'])
-    .default('auto')
-    .meta({ description: '`auto`: `content` when the bytes are UTF-8, else `base64`' }),
+    .meta({ description: 'Bytes to read at most, 4 (a character may have as many) to 262,144' }),
+  encoding: z.enum(['auto', 'utf8', 'base64']).default('auto').meta({
+    description: '`auto`: `content` when the bytes are UTF-8, else `base64`. `utf8`: what is none shows as U+FFFD.',
+  }),
 })
 
 export const fileContent = z
@@ -54,18 +53,27 @@ export const fileContent = z
   })
   .meta({ id: 'FileContent' })
 
-export const fileWrite = z.strictObject({
-  path: absolutePath,
-  content: z.string().optional().meta({ description: 'Text, written as UTF-8; either this or `base64`' }),
-  base64: z.string().optional(),
-  if_match: z
-    .string()
-    .max(128)
-    .optional()
-    .meta({ description: 'Write only if the file is in the state that this etag names; `*`: only if there is one' }),
-  create_only: z.boolean().optional().meta({ description: 'Write only if there is no file yet' }),
-  parents: z.boolean().optional().meta({ description: 'Make missing directories on the way' }),
-})
+export const fileWrite = z
+  .strictObject({
+    path: absolutePath,
+    content: z.string().optional().meta({ description: 'Text, written as UTF-8; either this or `base64`' }),
+    base64: z.string().optional().meta({ description: 'Bytes in base64 (RFC 4648, with padding)' }),
+    if_match: z
+      .string()
+      .max(128)
+      .optional()
+      .meta({ description: 'Write only if the file is in the state that this etag names; `*`: only if there is one' }),
+    create_only: z.boolean().optional().meta({ description: 'Write only if there is no file yet' }),
+    parents: z.boolean().optional().meta({ description: 'Make missing directories on the way' }),
+  })
+  .refine(({ content, base64 }) => (content === undefined) !== (base64 === undefined), {
+    path: ['content'],
+    error: 'either this or base64 is needed, and not both',
+  })
+  .refine(({ if_match, create_only }) => if_match === undefined || !create_only, {
+    path: ['if_match'],
+    error: 'makes no sense with create_only',
+  })
 
 export const fileWritten = z
   .object({

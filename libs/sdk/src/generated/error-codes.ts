@@ -34,6 +34,7 @@ export const errorCodes = {
   malformed_request: { kind: 'invalid', retryable: false, remedy: "Send valid JSON with Content-Type application/json." },
   validation_failed: { kind: 'unprocessable', retryable: false, remedy: "Each entry of `errors` points at a field and says what it takes." },
   not_a_file: { kind: 'unprocessable', retryable: false, remedy: "Directories are listed; pipes, sockets and devices are neither read nor written." },
+  not_a_directory: { kind: 'unprocessable', retryable: false, remedy: "Files are read; only directories are listed, and hold other files." },
   worktree_refused: { kind: 'unprocessable', retryable: false, remedy: "`reason` says why; name a directory of a git repository, a base that exists and a branch that does not." },
   idempotency_key_reused: { kind: 'unprocessable', retryable: false, remedy: "Use a fresh key for a different body; repeat a request with its own body only." },
   result_schema_mismatch: { kind: 'unprocessable', retryable: false, remedy: "Submit a value that fits `result_schema`; `errors` names each difference." },

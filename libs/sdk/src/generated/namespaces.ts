@@ -4,11 +4,13 @@ import { Auth } from '../composed/auth.js'
 import { Canvas } from '../composed/canvas.js'
 import { Nodes } from '../composed/nodes.js'
 import type { Transport } from '../transport.js'
-import { HealthRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesReportsRoutes, NodesResultRoutes, SystemRoutes } from './resources.js'
+import { BashRoutes, FilesRoutes, HealthRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, SystemRoutes } from './resources.js'
 
 export class NodesNamespace extends Nodes {
+  readonly jobs = new NodesJobsRoutes(this.transport)
   readonly reports = new NodesReportsRoutes(this.transport)
   readonly result = new NodesResultRoutes(this.transport)
+  readonly worktree = new NodesWorktreeRoutes(this.transport)
 }
 
 export class ModelsNamespace extends ModelsRoutes {
@@ -20,7 +22,9 @@ export class ModelsNamespace extends ModelsRoutes {
 export abstract class Namespaces {
   protected readonly transport: Transport
   readonly auth: Auth
+  readonly bash: BashRoutes
   readonly canvas: Canvas
+  readonly files: FilesRoutes
   readonly health: HealthRoutes
   readonly models: ModelsNamespace
   readonly nodes: NodesNamespace
@@ -29,7 +33,9 @@ export abstract class Namespaces {
   constructor(transport: Transport) {
     this.transport = transport
     this.auth = new Auth(transport)
+    this.bash = new BashRoutes(transport)
     this.canvas = new Canvas(transport)
+    this.files = new FilesRoutes(transport)
     this.health = new HealthRoutes(transport)
     this.models = new ModelsNamespace(transport)
     this.nodes = new NodesNamespace(transport)

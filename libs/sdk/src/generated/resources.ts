@@ -6,9 +6,16 @@ import { Resource } from '../resource.js'
 import type { EventStream } from '../event-stream.js'
 import type { Feed } from '../feed.js'
 import type {
+  BashCommand,
+  BashResult,
   CancelResult,
   CredentialInstall,
+  FileContent,
+  FileEntry,
+  FileWrite,
+  FileWritten,
   HealthGetResponse,
+  Job,
   MessageBody,
   MessageReceipt,
   ModelConfig,
@@ -19,12 +26,34 @@ import type {
   NodeEvent,
   NodesInterruptResponse,
   NodesResultSubmitBody,
+  NodesWorktreeAbandonBody,
+  NodesWorktreeCloseBody,
   Outcome,
   Report,
   StreamItem,
   SystemHealthResponse,
   SystemStatus,
 } from './types.js'
+
+export interface FilesReadQuery {
+  /** 1 to 4096 characters. */
+  path: string
+  /** Byte to begin at; at least 0; default 0. */
+  offset?: number
+  /** Bytes to read at most, 4 (a character may have as many) to 262,144; 4 to 262144; default 262144. */
+  limit?: number
+  /** `auto`: `content` when the bytes are UTF-8, else `base64`. `utf8`: what is none shows as U+FFFD; default "auto". */
+  encoding?: 'auto' | 'utf8' | 'base64'
+}
+
+export interface FilesListQuery {
+  /** 1 to 4096 characters. */
+  path: string
+  /** Entries a page, 1 to 1,000; 1 to 1000; default 1000. */
+  limit?: number
+  /** Cursor of the previous page; at most 1024 characters. */
+  after?: string
+}
 
 export interface NodesListQuery {
   /** Entries a page, 1 to 200; default 50. */
@@ -61,6 +90,14 @@ export interface NodesStreamQuery {
   tree?: boolean
 }
 
+export interface NodesJobsListQuery {
+  /** Entries a page, 1 to 200; default 50. */
+  limit?: number
+  /** Cursor of the previous page; at most 512 characters. */
+  after?: string
+  status?: 'running' | 'exited' | 'killed' | 'lost'
+}
+
 export interface NodesReportsListQuery {
   /** Entries a page, 1 to 200; default 50. */
   limit?: number
@@ -70,7 +107,55 @@ export interface NodesReportsListQuery {
 
 export class AuthRoutes extends Resource {}
 
+export class BashRoutes extends Resource {
+  /**
+   * Run one shell command and answer what it did.
+   *
+   * A non-zero exit is a value. With a node's token it runs in that node's sandbox; with the owner's, as the daemon's own account. It is ended, with all that it started, at its time-out and when the client disconnects. Repeating a request with its idempotency key never runs the command twice.
+   *
+   * `POST /v1/bash`; may answer `not_found`, `path_outside_scope`, `file_access_denied`, `outcome_unknown`, `quota_exceeded`, `sandbox_required`
+   */
+  run(body: BashCommand, options?: RequestOptions): Promise<BashResult> {
+    return this.call<BashResult>('bash.run', { body, options })
+  }
+}
+
 export class CanvasRoutes extends Resource {}
+
+export class FilesRoutes extends Resource {
+  /**
+   * Read a piece of a file.
+   *
+   * With the owner's token any file that the daemon may read; with a node's, what lies in its working directory and its mounts. Only regular files are read.
+   *
+   * `GET /v1/files/peek`; may answer `not_found`, `path_outside_scope`, `file_access_denied`, `not_a_file`, `not_a_directory`
+   */
+  read(query: FilesReadQuery, options?: RequestOptions): Promise<FileContent> {
+    return this.call<FileContent>('files.read', { query, options })
+  }
+
+  /**
+   * Write a whole file, atomically.
+   *
+   * The file is replaced as a whole or not at all, durably, and keeps its permissions. At most 1 MiB of decoded bytes; more is refused and nothing is written.
+   *
+   * `POST /v1/files/write`; may answer `not_found`, `path_outside_scope`, `file_access_denied`, `not_a_file`, `not_a_directory`, `file_too_large`, `precondition_failed`, `already_exists`, `storage_full`
+   */
+  write(body: FileWrite, options?: RequestOptions): Promise<FileWritten> {
+    return this.call<FileWritten>('files.write', { body, options })
+  }
+
+  /**
+   * List a directory, by pages.
+   *
+   * Entries by the bytes of their names. What is made or removed between two pages neither shifts nor doubles the others.
+   *
+   * `GET /v1/files/list`; may answer `not_found`, `path_outside_scope`, `file_access_denied`, `not_a_directory`
+   */
+  list(query: FilesListQuery, options?: RequestOptions): PageList<FileEntry> {
+    return this.listed<FileEntry>('files.list', { query, options })
+  }
+}
 
 export class HealthRoutes extends Resource {
   /**
@@ -129,7 +214,7 @@ export class NodesRoutes extends Resource {
   /**
    * Create a node and hand it work.
    *
-   * `POST /v1/nodes`; may answer `scope_exceeds_ceiling`, `not_found`, `quota_exceeded`, `model_not_configured`, `illegal_transition`
+   * `POST /v1/nodes`; may answer `scope_exceeds_ceiling`, `worktree_refused`, `not_found`, `quota_exceeded`, `model_not_configured`, `illegal_transition`, `sandbox_required`
    */
   create(body: NodeCreate, options?: RequestOptions): Promise<Node> {
     return this.call<Node>('nodes.create', { body, options })
@@ -208,6 +293,28 @@ export class NodesRoutes extends Resource {
   }
 }
 
+export class NodesJobsRoutes extends Resource {
+  /**
+   * List the background jobs of a node, newest first.
+   *
+   * `GET /v1/nodes/{id}/jobs`; may answer `not_found`
+   */
+  list(id: string, query?: NodesJobsListQuery, options?: RequestOptions): PageList<Job> {
+    return this.listed<Job>('nodes.jobs.list', { params: { id }, query, options })
+  }
+
+  /**
+   * End a background job with all that it started: SIGTERM, and SIGKILL after 5 s.
+   *
+   * Answers at once; the job is `killed` when everything that it started is gone. One that has ended stays as it is.
+   *
+   * `POST /v1/nodes/{id}/jobs/{job_id}/cancel`; may answer `not_found`
+   */
+  cancel(id: string, job_id: string, options?: RequestOptions): Promise<Job> {
+    return this.call<Job>('nodes.jobs.cancel', { params: { id, job_id }, options })
+  }
+}
+
 export class NodesReportsRoutes extends Resource {
   /**
    * List the reports of a node, oldest first.
@@ -227,6 +334,30 @@ export class NodesResultRoutes extends Resource {
    */
   submit(id: string, body: NodesResultSubmitBody, options?: RequestOptions): Promise<Outcome> {
     return this.call<Outcome>('nodes.result.submit', { params: { id }, body, options })
+  }
+}
+
+export class NodesWorktreeRoutes extends Resource {
+  /**
+   * Remove a node's worktree and keep its branch.
+   *
+   * Commits stay on the branch. A tree with changes that are not committed is refused unless `force`, and so is one in use: its node, a node that works inside or a job. A node can not close its own: it reports, then its parent or the owner closes.
+   *
+   * `POST /v1/nodes/{id}/worktree/close`; may answer `not_found`, `illegal_transition`, `worktree_dirty`, `worktree_busy`, `version_conflict`
+   */
+  close(id: string, body: NodesWorktreeCloseBody, options?: RequestOptions): Promise<Node> {
+    return this.call<Node>('nodes.worktree.close', { params: { id }, body, options })
+  }
+
+  /**
+   * Remove a node's worktree and its branch.
+   *
+   * Whatever the tree and the branch hold goes; `worktree.commit` says where the branch pointed, so that `git branch <name> <commit>` brings its commits back until git collects them.
+   *
+   * `POST /v1/nodes/{id}/worktree/abandon`; may answer `not_found`, `illegal_transition`, `worktree_busy`, `version_conflict`
+   */
+  abandon(id: string, body: NodesWorktreeAbandonBody, options?: RequestOptions): Promise<Node> {
+    return this.call<Node>('nodes.worktree.abandon', { params: { id }, body, options })
   }
 }
 

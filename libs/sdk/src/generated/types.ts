@@ -35,6 +35,31 @@ export interface Assignment {
   mail: MailEntry[]
 }
 
+export interface BashCommand {
+  /** 1 to 4096 characters. */
+  cwd: string
+  /** What `bash -c` is to run; nothing is added to it; 1 to 131072 characters. */
+  command: string
+  /** Milliseconds, at most 600,000; then all that it started is ended; 1 to 600000; default 120000. */
+  timeout?: number
+  /** Variables besides those that every command gets. */
+  env?: Record<string, string>
+  /** At most 1048576 characters. */
+  stdin?: string
+}
+
+export interface BashResult {
+  /** A value, whatever it is; null when a signal ended it. */
+  exit_code: number | null
+  signal: string | null
+  stdout: string
+  stderr: string
+  /** Whether the middle of an output was left out, which a line in it says. */
+  truncated: boolean
+  duration_ms: number
+  timed_out: boolean
+}
+
 export type BrokerSignal = {
   type: 'mail'
   /** Some of it steers: take it at the next step. */
@@ -194,9 +219,120 @@ export interface Fault {
   retry_at?: string
 }
 
+export interface FileContent {
+  /** Where the file really lies, links followed. */
+  path: string
+  encoding: 'utf8' | 'base64'
+  /** The bytes as text, when `encoding` is utf8. A read never ends in the middle of a character. */
+  content?: string
+  base64?: string
+  /** Bytes of the whole file. */
+  size: number
+  offset: number
+  /** Where the next read goes on; null at the end. */
+  next_offset: number | null
+  /** Whether the file goes on after this. */
+  truncated: boolean
+  /** RFC 3339 time in UTC with milliseconds. */
+  mtime: string
+  /** Names this state of the file, for `if_match`. */
+  etag: string
+}
+
+export interface FileEntry {
+  name: string
+  /** The bytes of the name, where they are no UTF-8 and `name` shows them only nearly. */
+  name_base64?: string
+  type: 'file' | 'directory' | 'symlink' | 'other'
+  size: number
+  /** Permissions, four octal digits. */
+  mode: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  mtime: string
+  /** Where a symlink points, as it is written. */
+  target?: string
+}
+
+export interface FileList {
+  data: FileEntry[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface FileWrite {
+  /** 1 to 4096 characters. */
+  path: string
+  /** Text, written as UTF-8; either this or `base64`. */
+  content?: string
+  /** Bytes in base64 (RFC 4648, with padding). */
+  base64?: string
+  /** Write only if the file is in the state that this etag names; `*`: only if there is one; at most 128 characters. */
+  if_match?: string
+  /** Write only if there is no file yet. */
+  create_only?: boolean
+  /** Make missing directories on the way. */
+  parents?: boolean
+}
+
+export interface FileWritten {
+  path: string
+  size: number
+  created: boolean
+  /** RFC 3339 time in UTC with milliseconds. */
+  mtime: string
+  etag: string
+}
+
 export interface HealthGetResponse {
   status: 'ok'
   version: string
+}
+
+export interface Job {
+  id: string
+  node_id: string
+  command: string
+  cwd: string
+  /** `exited`: it ended by itself, or could not be started (`error`). `killed`: it was canceled. `lost`: its host was restarted, or nobody knows its end. */
+  status: 'running' | 'exited' | 'killed' | 'lost'
+  exit_code: number | null
+  signal: string | null
+  /** RFC 3339 time in UTC with milliseconds. */
+  started_at: string
+  ended_at: string | null
+  /** All bytes that it wrote; told once it has ended; at least 0. */
+  output_bytes: number
+  /** Whether the middle of its output was not kept. */
+  truncated: boolean
+  /** Why it could not be started, or why it is lost. */
+  error: string | null
+}
+
+export interface JobOutput {
+  /** Standard output and standard error, as they came. */
+  content: string
+  /** Byte of the whole output at which `content` begins; at least 0. */
+  offset: number
+  /** Where to read on; null after the end. */
+  next_offset: number | null
+  /** Bytes that were written so far; at least 0. */
+  size: number
+  truncated: boolean
+  /** Bytes in the middle that were not kept. */
+  omitted: {
+    /** At least 0. */
+    from: number
+    /** At least 0. */
+    to: number
+  } | null
+  running: boolean
+}
+
+export interface JobStart {
+  /** What bash is to run; 1 to 100000 characters. */
+  command: string
+  /** Working directory; the node's unless given; 1 to 4096 characters. */
+  cwd?: string
 }
 
 export type JournalEntry = {
@@ -511,12 +647,7 @@ export interface Node {
   engine: string
   exec: ExecSpec | null
   cwd: string
-  worktree: {
-    path: string
-    branch: string
-    base: string
-    state: 'open' | 'closed' | 'abandoned'
-  } | null
+  worktree: Worktree | null
   model: {
     strength: 'light' | 'medium' | 'strong' | 'ultra'
     override?: string
@@ -564,6 +695,7 @@ export interface NodeCreate {
   root?: boolean
   /** Working directory; the parent's unless given. A root must name one; 1 to 4096 characters. */
   cwd?: string
+  worktree?: WorktreeCreate
   model?: ModelChoice
   /** At most 200 entries. */
   scopes?: string[]
@@ -645,6 +777,12 @@ export interface NodesInterruptResponse {
   interrupted: boolean
 }
 
+export interface NodesJobsListResponse {
+  data: Job[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
 export interface NodesListResponse {
   data: Node[]
   next_cursor: string | null
@@ -681,6 +819,13 @@ export interface NodesReportsListResponse {
 
 export interface NodesResultSubmitBody {
   value: unknown
+}
+
+export interface NodesWorktreeAbandonBody Record<string, never>
+
+export interface NodesWorktreeCloseBody {
+  /** Also with changes that are not committed; they are lost. */
+  force?: boolean
 }
 
 export interface Outcome {
@@ -736,6 +881,29 @@ export interface ReportBody {
   body: string
 }
 
+export interface SandboxConsentBody {
+  /** `sentence` of GET /v1/sandbox, word for word; 1 to 500 characters. */
+  words: string
+}
+
+export interface SandboxStatus {
+  hosts: {
+    level: 'bubblewrap' | 'account' | 'none'
+    /** At most 1000 characters. */
+    detail: string
+    host_id: string
+  }[]
+  /** What the owner says to consent. */
+  sentence: string
+  /** The consent that stands; needed on hosts of level `none` only. */
+  consent: {
+    words: string
+    by: string
+    /** RFC 3339 time in UTC with milliseconds. */
+    at: string
+  } | null
+}
+
 export interface StreamItem {
   type: string
   data: Record<string, unknown>
@@ -763,6 +931,13 @@ export interface SystemStatus {
   }[]
   /** Number of nodes by status. */
   nodes: Record<string, number>
+  /** How each host holds the programs of nodes. */
+  sandbox: {
+    level: 'bubblewrap' | 'account' | 'none'
+    /** At most 1000 characters. */
+    detail: string
+    host_id: string
+  }[]
   brokers: {
     live: number
     warm: number
@@ -810,4 +985,25 @@ export interface Usage {
   cost_usd: number
   /** At least 0. */
   context_tokens: number
+}
+
+export interface Worktree {
+  /** Where the tree lies; the node works there, or in a directory of it. */
+  path: string
+  branch: string
+  /** Id of the commit that the branch began at. */
+  base: string
+  /** The tree that it was made from. */
+  repository: string
+  state: 'creating' | 'open' | 'closing' | 'closed' | 'abandoning' | 'abandoned'
+  /** Where the branch pointed when the worktree was closed or abandoned; `git branch <name> <commit>` brings back what an abandoned one held. */
+  commit: string | null
+}
+
+/** Work in a git worktree of its own, on a new branch of the repository that `cwd` lies in. */
+export interface WorktreeCreate {
+  /** Name of the new branch; `svc/<name of the node>-<part of its id>` unless given; 1 to 200 characters. */
+  branch?: string
+  /** Commit, branch or tag to begin at; `HEAD` of `cwd` unless given; 1 to 512 characters. */
+  base?: string
 }
