@@ -18,6 +18,8 @@ import { JobService } from './job/job.service.js'
 import { JobTeller } from './job/job.teller.js'
 import { findSandboxGround, SANDBOX_GROUND } from './sandbox/sandbox.ground.js'
 import { SandboxPlanner } from './sandbox/sandbox.planner.js'
+import { WorktreeHandlers } from './worktree/worktree.handlers.js'
+import { WorktreeService } from './worktree/worktree.service.js'
 
 /** Lifecycle's hand on this machine: the parent of every broker. It keeps no state of the canvas and no database. */
 @Module({})
@@ -53,6 +55,8 @@ export class HostModule {
         JobService,
         JobHandlers,
         JobTeller,
+        WorktreeService,
+        WorktreeHandlers,
         HeartbeatService,
         HostLifetime,
       ],

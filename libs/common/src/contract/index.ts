@@ -8,6 +8,8 @@ import { modelOperations } from './model.operations.js'
 import { nodeOperations } from './node.operations.js'
 import { sandboxOperations } from './sandbox.operations.js'
 import { systemOperations } from './system.operations.js'
+import { worktreeInternals } from './worktree.internal.js'
+import { worktreeOperations } from './worktree.operations.js'
 
 /** Every operation of the daemon. A route that isn't here doesn't exist. */
 export const operations = [
@@ -15,12 +17,14 @@ export const operations = [
   ...nodeOperations,
   ...brokerOperations,
   ...jobOperations,
+  ...worktreeOperations,
   ...fileOperations,
   ...bashOperations,
   ...modelOperations,
   ...sandboxOperations,
   ...internalOperations,
   ...jobInternalOperations,
+  ...worktreeInternals,
 ] as const
 
 type All = (typeof operations)[number]
@@ -47,3 +51,4 @@ export * from './machine.schema.js'
 export * from './model.schema.js'
 export * from './node.schema.js'
 export { consentSentence, type SandboxState, sandboxLevels } from './sandbox.operations.js'
+export * from './worktree.schema.js'
