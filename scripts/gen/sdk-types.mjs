@@ -25,7 +25,8 @@ function declarationOf(name, schema) {
   const entry = entryOfPage(schema)
   if (entry)
     return `${doc}export interface ${name} {\n  data: ${arrayOf(entry)}\n  next_cursor: string | null\n  has_more: boolean\n}\n`
-  return schema.properties && !schema.additionalProperties
+  const fields = Object.keys(schema.properties ?? {}).length
+  return fields && !schema.additionalProperties
     ? `${doc}export interface ${name} ${objectType(schema, '')}\n`
     : `${doc}export type ${name} = ${typeOf(schema)}\n`
 }

@@ -821,7 +821,7 @@ export interface NodesResultSubmitBody {
   value: unknown
 }
 
-export interface NodesWorktreeAbandonBody Record<string, never>
+export type NodesWorktreeAbandonBody = Record<string, never>
 
 export interface NodesWorktreeCloseBody {
   /** Also with changes that are not committed; they are lost. */
