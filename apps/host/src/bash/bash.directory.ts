@@ -37,6 +37,17 @@ export const ownerDirectory = async (cwd: string): Promise<string> => {
   return cwd
 }
 
+/** Length of the deepest of these places that the path lies in; 0 for none. */
+const depthIn = (path: string, places: readonly string[]): number =>
+  Math.max(0, ...places.filter((place) => within(path, place)).map((place) => place.length))
+
+/** Whether a mount shows it: what is hidden may hold a mount, as the data directory does a worktree. */
+const isShown = ({ mounts, hidden }: SandboxPlan, path: string): boolean =>
+  depthIn(
+    path,
+    mounts.map((mount) => mount.path),
+  ) > depthIn(path, hidden)
+
 /** Where a path of the node's own directories lies on the disk; undefined for any other. */
 const ownPlace = (plan: SandboxPlan, path: string): string | undefined => {
   const views = plan.level === 'bubblewrap' ? [plan.homeAt, '/tmp'] : [plan.home, plan.temporary]
@@ -61,8 +72,7 @@ const nearestPlace = async (path: string): Promise<string> => {
  */
 export const nodeDirectory = async (plan: SandboxPlan, cwd: string): Promise<string> => {
   const named = resolve(cwd)
-  const sees = (path: string): boolean =>
-    plan.mounts.some((mount) => within(path, mount.path)) && !plan.hidden.some((hidden) => within(path, hidden))
+  const sees = (path: string): boolean => isShown(plan, path)
   const real = await nearestPlace(named)
   if (sees(real)) {
     await requireDirectory(named, named)
