@@ -222,6 +222,26 @@ describe('the stream of a node', () => {
     await waitFor(() => whole() === 'abcd')
   })
 
+  it('shows what jobs print, to those who watch the node or its tree, and stores none of it', async () => {
+    const child = wire.create(node)
+    const own = await watch(`/v1/nodes/${child}/stream`)
+    const tree = await watch(`/v1/nodes/${node}/stream?tree=true`)
+    const events = await watch(`/v1/nodes/${child}/events`)
+    const chunk = { job_id: 'job_01jd0000000000000000000000', offset: 7, text: 'ok\n' }
+    await waitFor(() => own.events.length > 0 && tree.events.length > 0)
+    wire.jobOutput(child, chunk, { ...chunk, offset: 90, text: 'later\n' })
+    wire.record(child, 'job.ended')
+    for (const watcher of [own, tree]) {
+      await waitFor(() => watcher.events.at(-1)?.event === 'job.ended')
+      expect(watcher.events.slice(-3, -1).map(({ data }) => data)).toEqual([
+        { type: 'job.output', data: { node_id: child, ...chunk } },
+        { type: 'job.output', data: { node_id: child, ...chunk, offset: 90, text: 'later\n' } },
+      ])
+    }
+    await waitFor(() => events.events.at(-1)?.event === 'job.ended')
+    expect(events.ids).toEqual(['1', '2'])
+  })
+
   it('goes on from the id of a delta', async () => {
     wire.record(node, 'node.bound')
     const watcher = await watch(`/v1/nodes/${node}/stream?after=1.1.1.12`)

@@ -1,3 +1,4 @@
+import type { JobChunk } from '#common/contract/job.schema.js'
 import type { Delta, NodeEvent } from '#common/contract/node.schema.js'
 import type { PartInProgress, RecordedEvent } from './event.source.js'
 import { frameOf } from './frames.js'
@@ -29,7 +30,14 @@ export interface TextEntry {
   readonly frame: Buffer
 }
 
-export type FeedEntry = EventEntry | DeltaEntry | TextEntry
+/** A piece of a background job's output, never stored with the node. */
+export interface JobEntry {
+  readonly kind: 'job'
+  readonly nodeId: string
+  readonly frame: Buffer
+}
+
+export type FeedEntry = EventEntry | DeltaEntry | TextEntry | JobEntry
 
 export const eventEntry = ({ tree_seq, ...event }: RecordedEvent, tree: boolean): EventEntry => {
   const seq = tree ? tree_seq : event.seq
@@ -53,6 +61,16 @@ export const deltaEntry = (nodeId: string, delta: Delta, seq: number): DeltaEntr
     id: `${seq}.${delta.generation}.${delta.message}.${delta.offset}`,
     event: 'delta',
     data: { type: 'delta', data: { node_id: nodeId, ...delta } },
+  }),
+})
+
+export const jobEntry = (nodeId: string, chunk: JobChunk, seq: number): JobEntry => ({
+  kind: 'job',
+  nodeId,
+  frame: frameOf({
+    id: String(seq),
+    event: 'job.output',
+    data: { type: 'job.output', data: { node_id: nodeId, ...chunk } },
   }),
 })
 

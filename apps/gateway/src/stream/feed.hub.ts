@@ -79,9 +79,11 @@ export class FeedHub implements OnModuleInit, OnModuleDestroy {
     this.#ofRoot.get(rootId)?.hear(event)
   }
 
-  #onDeltas({ node_id: nodeId, root_id: rootId, deltas }: TailDeltas): void {
-    this.#ofNode.get(nodeId)?.hearDeltas(nodeId, deltas)
-    this.#ofRoot.get(rootId)?.hearDeltas(nodeId, deltas)
+  #onDeltas({ node_id: nodeId, root_id: rootId, deltas, jobs = [] }: TailDeltas): void {
+    for (const feed of [this.#ofNode.get(nodeId), this.#ofRoot.get(rootId)]) {
+      feed?.hearDeltas(nodeId, deltas)
+      feed?.hearJobs(nodeId, jobs)
+    }
   }
 
   #all(): NodeFeed[] {

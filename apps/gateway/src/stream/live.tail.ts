@@ -1,4 +1,5 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
+import type { JobChunk } from '#common/contract/job.schema.js'
 import type { Delta } from '#common/contract/node.schema.js'
 import { Bus } from '#common/kernel/bus/bus.js'
 import type { RecordedEvent } from './event.source.js'
@@ -11,6 +12,8 @@ export interface TailDeltas {
   readonly node_id: string
   readonly root_id: string
   readonly deltas: readonly Delta[]
+  /** Output of the node's background jobs. */
+  readonly jobs?: readonly JobChunk[]
 }
 
 export interface TailListener {

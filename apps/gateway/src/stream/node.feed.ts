@@ -1,7 +1,8 @@
+import type { JobChunk } from '#common/contract/job.schema.js'
 import type { Delta } from '#common/contract/node.schema.js'
 import type { Clock } from '#common/kernel/clock.js'
 import { type EventSource, type EventTarget, type PartInProgress, type RecordedEvent } from './event.source.js'
-import { deltaEntry, eventEntry, type FeedEntry, textEntry } from './feed.entry.js'
+import { deltaEntry, eventEntry, type FeedEntry, jobEntry, textEntry } from './feed.entry.js'
 import { TextOffsets } from './text.offsets.js'
 
 /** Somebody to whom a feed hands out what happens. */
@@ -106,6 +107,12 @@ export class NodeFeed {
   hearDeltas(nodeId: string, deltas: readonly Delta[]): void {
     if (![...this.#readers].some((reader) => reader.deltas)) return
     for (const delta of deltas) this.#handDelta(nodeId, delta)
+  }
+
+  /** Output of background jobs from the tail. It is never repaired: who misses some reads the file. */
+  hearJobs(nodeId: string, chunks: readonly JobChunk[]): void {
+    if (![...this.#readers].some((reader) => reader.deltas)) return
+    for (const chunk of chunks) this.#give(jobEntry(nodeId, chunk, this.#position ?? 0))
   }
 
   /** Reads the rows after the position: after a hole, a reconnect, and now and then as the net. */

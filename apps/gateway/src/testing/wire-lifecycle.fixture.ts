@@ -1,5 +1,6 @@
 import type { Operation } from '#common/contract/define.js'
 import { contract } from '#common/contract/index.js'
+import type { JobChunk } from '#common/contract/job.schema.js'
 import type { Delta, Node, NodeEvent } from '#common/contract/node.schema.js'
 import { Bus } from '#common/kernel/bus/bus.js'
 import { BusServer } from '#common/kernel/bus/bus.server.js'
@@ -111,6 +112,12 @@ export class WireLifecycle {
     if (part) part.text = part.text.slice(0, whole.offset) + whole.text
     else kept.parts.push({ generation: 1, message: whole.message, channel: 'text', text: whole.text, truncated: false })
     if (tail) this.#bus.publish(subjects.nodeLive(id), { node_id: id, root_id: kept.node.root_id, deltas: [whole] })
+  }
+
+  /** Output of a background job, as it comes. */
+  jobOutput(id: string, ...jobs: JobChunk[]): void {
+    const { root_id } = this.nodes.get(id)!.node
+    this.#bus.publish(subjects.nodeLive(id), { node_id: id, root_id, deltas: [], jobs })
   }
 
   asks(name: string): { ctx: Context; input: unknown }[] {

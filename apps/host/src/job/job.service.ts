@@ -63,6 +63,11 @@ export class JobService {
     this.#sweep()
   }
 
+  /** Nodes whose jobs run now. */
+  nodes(): string[] {
+    return [...this.#running.values()].map(({ order }) => order.node_id)
+  }
+
   /** What lifecycle is told with each hello. */
   hosted(): HostedJob[] {
     return [

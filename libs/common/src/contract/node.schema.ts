@@ -264,5 +264,5 @@ export const delta = z.object({
 })
 export type Delta = z.infer<typeof delta>
 
-/** What `stream` sends: first `snapshot`, then durable events and deltas as they come, last `end`. */
+/** What `stream` sends: first `snapshot`, then durable events, deltas and output of jobs as they come, last `end`. */
 export const streamItem = z.object({ type: z.string(), data: z.record(z.string(), z.unknown()) })
