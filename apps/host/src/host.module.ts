@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common'
 import { operations } from '#common/contract/index.js'
 import { BusModule } from '#common/kernel/bus/bus.module.js'
+import { installMissingTools } from '#common/kernel/servers/tool-install.js'
 import type { ServiceDefinition, ServiceSetup } from '#common/kernel/service.js'
 import { BashHandlers } from './bash/bash.handlers.js'
 import { BashService } from './bash/bash.service.js'
@@ -12,10 +13,11 @@ import { FileService } from './files/file.service.js'
 import { FileViews } from './files/file.views.js'
 import { HeartbeatService } from './heartbeat/heartbeat.service.js'
 import { HostLifetime } from './host.lifetime.js'
-import { HOST_PLACE, hostPlaceOf } from './host.place.js'
+import { HOST_PLACE, type HostPlace, hostPlaceOf } from './host.place.js'
 import { JobHandlers } from './job/job.handlers.js'
 import { JobService } from './job/job.service.js'
 import { JobTeller } from './job/job.teller.js'
+import { NodeSweeper } from './sandbox/node.sweeper.js'
 import { findSandboxGround, SANDBOX_GROUND } from './sandbox/sandbox.ground.js'
 import { SandboxPlanner } from './sandbox/sandbox.planner.js'
 import { WorktreeHandlers } from './worktree/worktree.handlers.js'
@@ -42,8 +44,16 @@ export class HostModule {
       ],
       providers: [
         { provide: HOST_PLACE, useFactory: () => hostPlaceOf(settings) },
-        { provide: SANDBOX_GROUND, useFactory: findSandboxGround, inject: [HOST_PLACE] },
+        {
+          provide: SANDBOX_GROUND,
+          useFactory: async (place: HostPlace) => {
+            if (settings.SVC_INSTALL_PACKAGES === 'auto') await installMissingTools(place.data, log)
+            return findSandboxGround(place)
+          },
+          inject: [HOST_PLACE],
+        },
         SandboxPlanner,
+        NodeSweeper,
         BashService,
         BashHandlers,
         BrokerFactory,

@@ -34,6 +34,8 @@ export interface SandboxSettings {
   /** Never shown: files that hold secrets of the daemon. */
   readonly secretFiles: readonly string[]
   readonly limits: { readonly processes: number; readonly memoryBytes: number }
+  /** Numbers of the accounts that nodes are given where they have no namespaces. */
+  readonly accounts: { readonly from: number; readonly to: number }
   /** Directories of a node that was not here for this long (ms) are removed. */
   readonly keepMs: number
 }
@@ -47,6 +49,13 @@ const memoryOfBroker = 96 * 1024 * 1024
 const memory = (): number => {
   const constrained = process.constrainedMemory()
   return constrained > 0 && constrained < totalmem() ? constrained : totalmem()
+}
+
+const rangeOf = (text: string): { from: number; to: number } => {
+  const [from, to] = text.split('-').map(Number) as [number, number]
+  if (from > to || from < 1000)
+    throw new Error('SVC_ACCOUNT_RANGE: two numbers of at least 1000, the smaller one first')
+  return { from, to }
 }
 
 /** Those that the settings name, and those that `<NAME>_FILE` names for a setting that holds a password. */
@@ -85,6 +94,7 @@ export const hostPlaceOf = (settings: Settings, brokerProgram = findBrokerProgra
         processes: settings.SVC_SANDBOX_PROCESSES,
         memoryBytes: settings.SVC_SANDBOX_MEMORY_MB * 1024 * 1024 || memory(),
       },
+      accounts: rangeOf(settings.SVC_ACCOUNT_RANGE),
       keepMs: settings.SVC_NODE_FILES_DAYS * 86_400_000,
     },
   }

@@ -11,8 +11,6 @@ export interface NodeDirectories {
   readonly scratch: string
 }
 
-const day = 86_400_000
-
 export class NodeDirectoryStore {
   /** @param path `nodes` in the data directory */
   constructor(
@@ -37,21 +35,20 @@ export class NodeDirectoryStore {
     return directories
   }
 
-  /** Removes the directories of nodes that were not here for `keepMs`; answers whose. `live`: never these. */
-  async sweep(keepMs: number, live: (nodeId: string) => boolean): Promise<string[]> {
+  /** Nodes that were not here for this long. */
+  async forgotten(keepMs: number): Promise<string[]> {
     const names = await readdir(this.path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return []
       throw error
     })
-    const gone: string[] = []
-    for (const name of names) {
-      const path = join(this.path, name)
-      const seen = await stat(path)
-      if (live(name) || seen.mtimeMs > this.clock.now() - Math.max(keepMs, day)) continue
-      await rm(path, { recursive: true, force: true })
-      gone.push(name)
-    }
-    return gone
+    const oldest = this.clock.now() - keepMs
+    const found: string[] = []
+    for (const name of names) if ((await stat(join(this.path, name))).mtimeMs < oldest) found.push(name)
+    return found
+  }
+
+  async remove(nodeId: string): Promise<void> {
+    await rm(this.of(nodeId).root, { recursive: true, force: true })
   }
 }
 

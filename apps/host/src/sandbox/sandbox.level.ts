@@ -59,26 +59,21 @@ const tryBubblewrap = async (): Promise<SandboxLevel | string> => {
   return { level: 'bubblewrap', detail: bwrap, bwrap, disableUserns }
 }
 
-const tryAccount = (why: string): SandboxLevel | undefined =>
-  process.getuid?.() === 0
-    ? { level: 'account', detail: `each node has a system account of its own, for ${why}` }
-    : undefined
+/** Why nodes can't have accounts of their own; undefined when they can. */
+type AccountTrial = () => Promise<string | undefined>
 
 /**
  * The best level that works here, or the one that the owner named.
  *
  * @throws Error when the named one doesn't work.
  */
-export const findSandboxLevel = async (mode: SandboxMode): Promise<SandboxLevel> => {
+export const findSandboxLevel = async (mode: SandboxMode, tryAccounts: AccountTrial): Promise<SandboxLevel> => {
   if (mode === 'none') return { level: 'none', detail: 'SVC_SANDBOX=none' }
-  if (mode === 'account') {
-    const account = tryAccount('SVC_SANDBOX=account')
-    if (!account)
-      throw new Error('SVC_SANDBOX=account: only a host that runs as root can give nodes accounts of their own')
-    return account
-  }
-  const found = await tryBubblewrap()
+  const found = mode === 'account' ? 'SVC_SANDBOX=account' : await tryBubblewrap()
   if (typeof found !== 'string') return found
   if (mode === 'bubblewrap') throw new Error(`SVC_SANDBOX=bubblewrap: ${found}`)
-  return tryAccount(found) ?? { level: 'none', detail: found }
+  const refusal = await tryAccounts()
+  if (refusal === undefined) return { level: 'account', detail: `each node has a system account of its own: ${found}` }
+  if (mode === 'account') throw new Error(`SVC_SANDBOX=account: ${refusal}`)
+  return { level: 'none', detail: `${found}; nor can nodes have accounts of their own: ${refusal}` }
 }

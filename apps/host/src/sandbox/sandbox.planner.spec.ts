@@ -53,6 +53,7 @@ describe('the plan of a sandbox', () => {
       view: { shown: ['/usr', '/etc'], masked: ['/etc/shadow'] },
       directories: new NodeDirectoryStore(join(data, 'nodes'), systemClock),
       home,
+      installation: [],
       gitConfig: '[user]\n',
       env: { PATH: '/usr/bin' },
     }

@@ -74,6 +74,7 @@ export class SandboxPlanner {
     const { level } = this.ground
     const directories = await this.ground.directories.prepare(nodeId, this.ground.gitConfig)
     const homeAt = this.#homeFor(mounts, directories.home)
+    const account = await this.ground.accounts?.prepare(nodeId, directories, mounts, this.ground.installation)
     const links = await this.#links([cwd, ...granted.map(({ name }) => name)], mounts, directories, homeAt)
     return {
       level: level.level,
@@ -82,6 +83,7 @@ export class SandboxPlanner {
       frozen: await this.#frozen(mounts, at, common),
       hidden: await this.#hidden(mounts),
       system: [...this.ground.view.shown, ...links],
+      ...(account && { account }),
       home: directories.home,
       homeAt,
       temporary: directories.temporary,

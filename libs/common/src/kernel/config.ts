@@ -48,6 +48,11 @@ export const settings = z.strictObject({
   SVC_SANDBOX_PROCESSES: count.min(16).default(4096),
   /** Memory in MiB that one process of a node may have; 0: as much as the machine has. */
   SVC_SANDBOX_MEMORY_MB: count.default(0),
+  /** Numbers of the system accounts that nodes are given where namespaces can't be had. */
+  SVC_ACCOUNT_RANGE: z
+    .string()
+    .regex(/^\d{1,9}-\d{1,9}$/, 'must be <number>-<number>')
+    .default('200000-265535'),
   /** Days for which the home and temporary files of a node are kept after its last process. */
   SVC_NODE_FILES_DAYS: count.min(1).default(30),
   SVC_BROKER_CAP: count.default(64),

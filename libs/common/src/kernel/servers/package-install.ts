@@ -13,11 +13,11 @@ export function canInstall(): boolean {
 }
 
 /**
- * Installs Debian packages of servers without letting them start: only the programs are wanted, and a database or a
+ * Installs Debian packages without letting servers among them start: only the programs are wanted, and a database or a
  * bus on the machine's public ports is not. apt's output goes to `logFile`. Throws with its end.
  */
 export async function installPackages(names: string[], logFile: string, log: ServerLog): Promise<void> {
-  log.info({ packages: names, log: logFile }, 'installing the missing servers from the system packages')
+  log.info({ packages: names, log: logFile }, 'installing what is missing from the system packages')
   const ownPolicy = !existsSync(policyFile)
   // Exit 101 is policy-rc.d's word for "action not allowed".
   if (ownPolicy) writeFileSync(policyFile, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
@@ -31,12 +31,12 @@ export async function installPackages(names: string[], logFile: string, log: Ser
   } finally {
     if (ownPolicy) rmSync(policyFile, { force: true })
   }
-  if (existsSync('/run/systemd/system')) await keepOff(names, log)
+  const services = names.filter((name) => name.endsWith('-server'))
+  if (services.length && existsSync('/run/systemd/system')) await keepOff(services, log)
 }
 
 /** What the packages enabled for the next boot would be a second server beside ours. */
-async function keepOff(names: string[], log: ServerLog): Promise<void> {
-  const units = names.filter((name) => !name.startsWith('postgresql'))
+async function keepOff(units: string[], log: ServerLog): Promise<void> {
   try {
     await promisify(execFile)('systemctl', ['disable', ...units])
   } catch (error) {
