@@ -24,7 +24,9 @@ export class LeftDrafts {
   /** Looks through a directory, unless that was done within `draftsLiveFor`. @param now of the file system (ms) */
   async sweep(directory: Directory, now: number): Promise<void> {
     if (!directory.entry) return
-    const key = identityOf(directory.entry.stat)
+    const { stat } = directory.entry
+    // Another directory may get the number of one that was removed.
+    const key = `${identityOf(stat)}:${stat.birthtimeNs}`
     const last = this.#swept.get(key)
     if (last !== undefined && now >= last && now - last < draftsLiveFor) return
     this.#swept.delete(key)
