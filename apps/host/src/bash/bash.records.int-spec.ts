@@ -149,14 +149,12 @@ describe('the store', () => {
     expect(readdirSync(path)).toHaveLength(4)
   })
 
-  it('forgets the oldest keys beyond their number, never one that is at work', async () => {
-    const records = await open()
-    const working = await take(records, 'w')
-    for (const key of ['a', 'b', 'c']) await (await take(records, key)).keep(answer())
-    const next = await open({ keys: 2 })
-    expect(readdirSync(path).length).toBeLessThanOrEqual(3)
-    expect('keep' in (await next.claim('owner', 'a', command))).toBe(true)
-    await working.keep(answer())
-    expect(await records.claim('owner', 'w', command)).toEqual(answer())
+  it('forgets keys beyond their number, never one that is at work', async () => {
+    const records = await open({ keys: 2, bytes: 1 })
+    await take(records, 'w')
+    const [working] = readdirSync(path)
+    for (const key of ['a', 'b', 'c', 'd']) await (await take(records, key)).keep(answer())
+    await waitFor(() => readdirSync(path).length <= 3)
+    expect(readdirSync(path)).toContain(working)
   })
 })
