@@ -6,7 +6,7 @@ import { isoTime, systemClock } from '../../libs/common/src/kernel/clock.js'
 import { type Context, systemContext } from '../../libs/common/src/kernel/context.js'
 import { SvcError } from '../../libs/common/src/kernel/errors.js'
 import { version } from '../../libs/common/src/kernel/version.js'
-import { joinBus, type TestPeer } from '../../libs/common/src/testing/bus.js'
+import { joinBus, type PeerOptions, type TestPeer } from '../../libs/common/src/testing/bus.js'
 
 export type Launch = InputOf<(typeof contract)['host.broker.launch']>
 type HelloAnswer = OutputOf<(typeof contract)['lifecycle.host.hello']>
@@ -29,6 +29,8 @@ export class PlayedHost {
   readonly jobCancels: string[] = []
   /** Answers orders for jobs when given; the entry is there after it. */
   onJob: (what: 'start' | 'cancel', jobId: string) => Promise<void> | void = () => undefined
+  /** What it serves besides; set before it joins. */
+  more: Pick<PeerOptions, 'operations' | 'handlers'> = {}
   incarnation = 'first'
   sandbox: SandboxState = { level: 'bubblewrap', detail: 'played' }
   /** Whether it says nothing by itself. */
@@ -56,7 +58,7 @@ export class PlayedHost {
     const stop = contract['host.broker.stop']
     this.#peer = await joinBus(this.nats, 'host', {
       hostId: this.hostId,
-      operations: [launch, stop, startJob, cancelJob, jobOutput],
+      operations: [launch, stop, startJob, cancelJob, jobOutput, ...(this.more.operations ?? [])],
       handlers: {
         [launch.name]: async (_ctx: Context, input: unknown) => this.#launch(input as Launch),
         [stop.name]: async (_ctx: Context, input: unknown) => {
@@ -76,6 +78,7 @@ export class PlayedHost {
           if (!this.jobs.has(id)) throw new SvcError('not_found')
           return { content: 'so far', offset: 0, next_offset: 6, size: 6, truncated: false, omitted: null }
         },
+        ...this.more.handlers,
       },
     })
     await this.hello()
