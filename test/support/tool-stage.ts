@@ -5,6 +5,7 @@ import { afterEach, beforeEach } from '@jest/globals'
 import { ConfinedFiles } from '../../apps/broker/src/tools/confined.path.js'
 import { SeenFiles } from '../../apps/broker/src/tools/file.seen.js'
 import type { Tool, ToolResult } from '../../apps/broker/src/tools/tool.js'
+import type { SandboxPlan } from '../../libs/machine/src/sandbox/sandbox.plan.js'
 
 /** A node's working directory with real files in it, new for each test. */
 export interface ToolStage {
@@ -36,6 +37,20 @@ export const setToolStage = (): ToolStage => {
   afterEach(() => rmSync(stage.home, { recursive: true, force: true }))
   return stage
 }
+
+/** A plan that holds nothing back: what a tool does is looked at, not what its sandbox does. */
+export const openPlan = (stage: ToolStage): SandboxPlan => ({
+  level: 'none',
+  mounts: [{ path: stage.cwd, mode: 'write' }],
+  frozen: [],
+  hidden: [],
+  system: [],
+  home: stage.home,
+  homeAt: stage.home,
+  temporary: tmpdir(),
+  env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
+  limits: { processes: 100, memoryBytes: 1024 ** 3 },
+})
 
 export const runTool = (tool: Tool, input: Record<string, unknown>, signal?: AbortSignal): Promise<ToolResult> =>
   tool.run(input, {

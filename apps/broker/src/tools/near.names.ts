@@ -7,16 +7,20 @@ import { ToolError } from './tool.js'
 const namesAtMost = 5000
 const shownAtMost = 3
 
-/** Changes of single characters from one text to the other; at most `limit` + 1. */
+/** Characters to add, drop, replace or swap with their neighbour from one text to the other; at most `limit` + 1. */
 export const distance = (a: string, b: string, limit: number): number => {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
+  let above: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, at) => at)
   for (let i = 1; i <= a.length; i += 1) {
     const next = [i]
     for (let j = 1; j <= b.length; j += 1) {
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? above[j - 2]! + 1 : Infinity
+      const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, replaced, swapped))
     }
-    if (Math.min(...next) > limit) return limit + 1
+    if (Math.min(...next) > limit && Math.min(...row) >= limit) return limit + 1
+    above = row
     row = next
   }
   return row[b.length]!

@@ -1,111 +1,99 @@
-import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
 import { after } from '#machine/clock.js'
 import { OutputCapture } from '#machine/output/output.capture.js'
 import type { ToolProcesses } from '../process/tool-process.js'
-import {
-  lineAtMost,
-  matchesAtMost,
-  type SearchAnswer,
-  type SearchQuery,
-  skipped,
-  timeLimit,
-  tooSlow,
-} from './search.query.js'
+import { RipgrepOutput } from './ripgrep.output.js'
+import { notAnExpression, type SearchAnswer, type SearchQuery, skipped, timeLimit, tooSlow } from './search.query.js'
 import { ToolError } from './tool.js'
 
-let found: string | null | undefined
-
-/** The ripgrep of this machine, if it has one. */
-export const ripgrep = (path = process.env.PATH ?? ''): string | null =>
-  (found ??=
-    path
-      .split(delimiter)
-      .map((directory) => join(directory, 'rg'))
-      .find(isExecutable) ?? null)
-
-const isExecutable = (file: string): boolean => {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-const argumentsOf = ({ root, pattern, glob, ignoreCase }: SearchQuery): string[] => {
-  const common = [
-    '--no-config',
-    '--hidden',
-    '--no-messages',
+const argumentsOf = (query: SearchQuery): [string, ...string[]] => {
+  const { pattern, mode, before, globs, type, file } = query
+  const chosen = [
+    ...globs.flatMap((glob) => ['--glob', glob]),
+    // The last glob that fits decides, so these come last.
+    ...skipped(query.ignored).flatMap((name) => ['--glob', `!${name}`]),
+    ...(type === undefined ? [] : ['--type', type]),
+    ...(query.hidden ? ['--hidden'] : []),
+    ...(query.ignored ? ['--no-ignore'] : ['--no-require-git', '--no-ignore-global']),
+  ]
+  const common = ['rg', '--no-config', '--no-messages', '--color', 'never'] as const
+  const where = file === undefined ? './' : `./${file}`
+  if (pattern === undefined) return [...common, '--sortr', 'modified', ...chosen, '--files', '--null', where]
+  const form = {
+    lines: ['--json', '--before-context', String(before), '--after-context', String(query.after)],
+    files: ['--files-with-matches', '--null'],
+    count: ['--count', '--with-filename', '--null'],
+  }[mode]
+  return [
+    ...common,
     '--sort',
     'path',
-    '--color',
-    'never',
-    ...skipped.flatMap((name) => ['--glob', `!**/${name}/**`]),
+    '--crlf',
+    ...chosen,
+    ...form,
+    ...(query.ignoreCase ? ['--ignore-case'] : ['--case-sensitive']),
+    ...(query.multiline ? ['--multiline', '--multiline-dotall'] : []),
+    ...(query.fixed ? ['--fixed-strings'] : ['--engine', 'auto']),
+    '--regexp',
+    pattern,
+    where,
   ]
-  const only = glob === undefined ? [] : ['--glob', glob]
-  if (pattern === undefined) return [...common, ...only, '--files', root]
-  const text = [
-    '--line-number',
-    '--no-heading',
-    '--with-filename',
-    '--max-columns',
-    String(lineAtMost),
-    '--max-columns-preview',
-  ]
-  return [...common, ...only, ...text, ...(ignoreCase ? ['--ignore-case'] : []), '--regexp', pattern, root]
+}
+
+/** @throws ToolError that says what is wrong with the search */
+const refused = (said: string, type: string | undefined): undefined => {
+  if (/unrecognized file type/i.test(said))
+    throw new ToolError(`ripgrep knows no type "${type?.slice(0, 40)}": see \`rg --type-list\`, or use glob.`)
+  if (/regex parse error|PCRE2: error compiling|unclosed|look-around|backreference|not allowed in a regex/i.test(said))
+    throw notAnExpression(said.slice(0, 1000))
+  if (/error parsing glob/i.test(said)) throw new ToolError(`"glob" can't be read: ${said.slice(0, 500).trim()}`)
+  // The place is nothing that the node's programs see.
+  if (/no such file or directory/i.test(said)) return undefined
+  throw new ToolError(`The search failed: ${said.slice(0, 1000).trim()}`)
 }
 
 /**
- * Answers nothing where the node's programs don't see ripgrep.
+ * Searches with ripgrep, as one of the node's programs, so that it sees what they see. Answers nothing where they don't
+ * see the place, and `absent` where they see no ripgrep.
  *
- * @throws ToolError when ripgrep refuses the expression, or takes too long.
+ * @throws ToolError when ripgrep refuses the search, or it takes too long; the signal's reason
  */
 export const searchWithRipgrep = async (
   processes: ToolProcesses,
-  program: string,
   query: SearchQuery,
   signal: AbortSignal,
-): Promise<SearchAnswer | undefined> => {
-  const output = new OutputCapture({ head: 1024 * 1024, tail: 0 })
-  const errors = new OutputCapture({ head: 2000, tail: 0 })
-  const process = processes.start({
-    argv: [program, ...argumentsOf(query)],
-    // A glob with a slash in it counts from here.
-    cwd: statSync(query.root).isDirectory() ? query.root : dirname(query.root),
-    env: { PATH: '/usr/bin:/bin' },
+): Promise<SearchAnswer | 'absent' | undefined> => {
+  signal.throwIfAborted()
+  const errors = new OutputCapture({ head: 4000, tail: 0 })
+  const output = new RipgrepOutput(query)
+  let ending: Promise<void> | undefined
+  const kill = (): void => {
+    ending ??= running.kill(0)
+  }
+  const running = processes.start({
+    argv: argumentsOf(query),
+    cwd: query.directory,
+    env: {},
     input: false,
     onStdout: (chunk) => {
-      output.add(chunk)
-      if (output.truncated) kill()
+      if (!output.full) output.add(chunk)
+      if (output.full) kill()
     },
     onStderr: (chunk) => errors.add(chunk),
   })
-  let ending = false
-  const kill = (): void => {
-    if (!ending) void process.kill()
-    ending = true
-  }
   let late = false
   const callOff = after(timeLimit, () => {
     late = true
     kill()
   })
-  if (signal.aborted) kill()
   signal.addEventListener('abort', kill, { once: true })
-  const { code, refusal } = await process.ended
+  const { code, refusal } = await running.ended
   callOff()
   signal.removeEventListener('abort', kill)
+  await ending
   signal.throwIfAborted()
   if (late) throw tooSlow()
-  if (refusal?.syscall === 'spawn' && refusal.code === 'ENOENT') return undefined
-  if (refusal) throw new ToolError(`The search could not be started: ${refusal.message}`)
-  if (code === 2 && output.bytes === 0) throw new ToolError(`The search failed: ${errors.text().trim()}`)
-  const all = output
-    .text(() => '')
-    .split('\n')
-    .filter(Boolean)
-  const lines = all.map((line) => (line.startsWith(`${query.root}/`) ? line.slice(query.root.length + 1) : line))
-  return { lines: lines.slice(0, matchesAtMost), more: lines.length > matchesAtMost || output.truncated }
+  if (refusal?.syscall === 'spawn' && refusal.code === 'ENOENT') return 'absent'
+  if (refusal) return undefined
+  if (code !== 0 && code !== 1 && !output.full && output.isEmpty) return refused(errors.text(), query.type)
+  return output.answer
 }

@@ -1,56 +1,86 @@
-import type { ToolProcesses } from '../process/tool-process.js'
 import type { ConfinedFiles } from './confined.path.js'
-import { expressionOf, matchesAtMost, type SearchAnswer, type SearchQuery } from './search.query.js'
-import { ripgrep, searchWithRipgrep } from './search.ripgrep.js'
-import { searchInThread } from './search.worker.js'
-import { flagOf, optionalTextOf, textOf } from './tool.input.js'
+import { isLowerCase, type SearchMode } from './search.query.js'
+import { globsOf, pageOf, placeOf, type Searches } from './search.run.js'
+import { choiceOf, flagOf, optionalTextOf, pathOf, textOf, wholeOf } from './tool.input.js'
 import { schemaOf, type Tool, ToolError } from './tool.js'
 
-const characters = 40_000
+const matchesAtMost = 1000
+const matchesUnlessGiven = 200
+const contextAtMost = 50
+const cases = ['sensitive', 'insensitive', 'smart'] as const
+const modes: readonly SearchMode[] = ['lines', 'files', 'count']
+const what: Readonly<Record<SearchMode, string>> = { lines: 'matches', files: 'files', count: 'files' }
 
-const shown = ({ lines, more }: SearchAnswer): string => {
-  let output = ''
-  let count = 0
-  for (const line of lines) {
-    if (output.length + line.length > characters) break
-    output += `${line}\n`
-    count += 1
-  }
-  return more || count < lines.length
-    ? `${output}[… more matches left out: narrow it down by path, glob or pattern …]`
-    : output.trimEnd()
+const context = { type: 'integer', minimum: 0, maximum: contextAtMost }
+const around = (input: Record<string, unknown>, field: 'before' | 'after'): number => {
+  const bounds = { min: 0, max: contextAtMost }
+  const both = wholeOf(input, 'context', { ...bounds, whenAbsent: 0 })
+  return wholeOf(input, field, { ...bounds, whenAbsent: both })
 }
 
-export const searchTool = (files: ConfinedFiles, processes: ToolProcesses): Tool => ({
+const patternOf = (input: Record<string, unknown>): string => {
+  const pattern = textOf(input, 'pattern', '')
+  if (!pattern) throw new ToolError('"pattern" is missing: give what to find in files. To find files by name use glob.')
+  if (pattern.includes('\0')) throw new ToolError('"pattern" holds a zero byte.')
+  return pattern
+}
+
+export const searchTool = (files: ConfinedFiles, searches: Searches): Tool => ({
   name: 'search',
-  description: `Searches the files of a tree. With \`pattern\` (a regular expression, line by line) it answers path:line:text; with \`glob\` alone the paths of the files that fit. At most ${matchesAtMost} matches. Left out are .git, node_modules, binary files and, where ripgrep is installed, what git ignores: look there with bash.`,
+  description: `Searches the text of files with a regular expression (ripgrep). Answers path:line:text, with paths relative to the working directory. Left out, unless asked for, are hidden files and what ignore files name; binary files always. At most ${matchesUnlessGiven} matches unless \`limit\` is given: go on with \`offset\`.`,
   inputSchema: schemaOf(
     {
-      pattern: { type: 'string', description: 'Regular expression to find in lines' },
+      pattern: { type: 'string', description: 'Regular expression, for one line unless `multiline` is set' },
       path: { type: 'string', description: 'Directory or file to search; the working directory unless given' },
-      glob: { type: 'string', description: 'Only files like this, counted from `path`: *.ts, src/**/*.json' },
-      ignore_case: { type: 'boolean' },
+      glob: {
+        type: 'string',
+        description: 'Only files like this, counted from `path`: *.ts, src/**/*.json, !*.min.js',
+      },
+      type: { type: 'string', description: 'Only files of this type: ts, py, rust, md …' },
+      mode: {
+        type: 'string',
+        enum: modes,
+        description: 'lines (unless given), files: only the paths, count: matching lines of each file',
+      },
+      case: {
+        type: 'string',
+        enum: cases,
+        description: 'sensitive unless given; smart: by whether pattern has capitals',
+      },
+      fixed: { type: 'boolean', description: 'The pattern is plain text' },
+      multiline: { type: 'boolean', description: 'A match may span lines; . fits line ends too' },
+      before: { ...context, description: 'Lines to show before each match' },
+      after: { ...context, description: 'Lines to show after each match' },
+      context: { ...context, description: 'Lines to show before and after' },
+      hidden: { type: 'boolean', description: 'Search hidden files too' },
+      ignored: { type: 'boolean', description: 'Search ignored files too, node_modules among them' },
+      limit: { type: 'integer', minimum: 1, maximum: matchesAtMost },
+      offset: { type: 'integer', minimum: 0, description: 'Matches to pass over' },
     },
-    [],
+    ['pattern'],
   ),
   acts: true,
   async run(input, { signal }) {
-    const pattern = optionalTextOf(input, 'pattern')
-    const glob = optionalTextOf(input, 'glob')
-    if (!pattern && !glob)
-      throw new ToolError('Give a "pattern" to find in files, a "glob" to find files by name, or both.')
-    const path = textOf(input, 'path', '.')
-    const query: SearchQuery = {
-      root: await files.existing(path),
-      pattern: pattern || undefined,
-      glob: glob || undefined,
-      ignoreCase: flagOf(input, 'ignore_case'),
+    const pattern = patternOf(input)
+    const mode = choiceOf(input, 'mode', modes, 'lines')
+    const letters = choiceOf(input, 'case', cases, 'sensitive')
+    const fixed = flagOf(input, 'fixed')
+    const options = {
+      pattern,
+      fixed,
+      mode,
+      ignoreCase: letters === 'insensitive' || (letters === 'smart' && isLowerCase(pattern, fixed)),
+      multiline: flagOf(input, 'multiline'),
+      globs: globsOf(optionalTextOf(input, 'glob')),
+      type: optionalTextOf(input, 'type') || undefined,
+      before: around(input, 'before'),
+      after: around(input, 'after'),
+      hidden: flagOf(input, 'hidden'),
+      ignored: flagOf(input, 'ignored'),
+      offset: wholeOf(input, 'offset', { min: 0, max: 1_000_000, whenAbsent: 0 }),
+      limit: wholeOf(input, 'limit', { min: 1, max: matchesAtMost, whenAbsent: matchesUnlessGiven }),
     }
-    const program = ripgrep()
-    // Checked here too: a thread's error would lose what it says about the expression.
-    if (!program) expressionOf(query)
-    const quick = program ? await searchWithRipgrep(processes, program, query, signal) : undefined
-    const answer = quick ?? (await searchInThread(query, signal))
-    return { output: answer.lines.length ? shown(answer) : `Nothing found in ${path}.` }
+    const query = { ...(await placeOf(files, pathOf(input, 'path', '.'))), ...options }
+    return { output: pageOf(await searches.run(query, signal), query, what[mode]) }
   },
 })

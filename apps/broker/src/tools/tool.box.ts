@@ -9,9 +9,12 @@ import { bashTool } from './bash.tool.js'
 import { ConfinedFiles } from './confined.path.js'
 import { editTool } from './edit.tool.js'
 import { SeenFiles } from './file.seen.js'
+import { globTool } from './glob.tool.js'
+import { jobsTool } from './job.tools.js'
 import { listTool } from './list.tool.js'
 import { readTool } from './read.tool.js'
 import { reportTool, submitResultTool } from './report.tool.js'
+import { Searches } from './search.run.js'
 import { searchTool } from './search.tool.js'
 import { refuseUnknown } from './tool.input.js'
 import { type Tool, ToolError, type ToolResult } from './tool.js'
@@ -39,13 +42,16 @@ export const toolBoxOf = (session: NodeSession): ToolBox => {
   const { plan, scratch_dir } = session.serve
   const files = new ConfinedFiles(cwd, scratch_dir, viewOfPlan(plan, { cwd, readable: [scratch_dir] }))
   const seen = new SeenFiles()
+  const searches = new Searches(files, session.processes, plan.hidden)
   const all = [
     bashTool(session),
+    jobsTool(session),
     readTool(files, seen),
     writeTool(files, seen),
     editTool(files, seen),
     listTool(files),
-    searchTool(files, session.processes),
+    searchTool(files, searches),
+    globTool(files, searches),
     reportTool(session),
     ...(result_schema ? [submitResultTool(session, result_schema)] : []),
   ]
