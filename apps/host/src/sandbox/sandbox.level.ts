@@ -12,7 +12,7 @@ export interface SandboxLevel {
   /** Why it is this one; for people. */
   readonly detail: string
   readonly bwrap?: string
-  readonly disableUserns?: boolean
+  readonly nestingRefused?: boolean
 }
 
 export const SANDBOX_LEVEL = Symbol('sandbox level')
@@ -55,8 +55,8 @@ const tryBubblewrap = async (): Promise<SandboxLevel | string> => {
   if (!bwrap) return 'bubblewrap is not installed'
   const refusal = await refusalOf(bwrap, [])
   if (refusal !== undefined) return `bubblewrap can't make namespaces: ${refusal}`
-  const disableUserns = (await refusalOf(bwrap, ['--disable-userns'])) === undefined
-  return { level: 'bubblewrap', detail: bwrap, bwrap, disableUserns }
+  const nestingRefused = (await refusalOf(bwrap, ['--disable-userns'])) === undefined
+  return { level: 'bubblewrap', detail: bwrap, bwrap, nestingRefused }
 }
 
 /** Why nodes can't have accounts of their own; undefined when they can. */

@@ -49,7 +49,7 @@ describe('the plan of a sandbox', () => {
       sandbox: { secretFiles: [at('keys/token.key')], limits: { processes: 10, memoryBytes: 1 } },
     } as unknown as HostPlace
     ground = {
-      level: { level: 'bubblewrap', detail: 'here', bwrap: '/usr/bin/bwrap', disableUserns: true },
+      level: { level: 'bubblewrap', detail: 'here', bwrap: '/usr/bin/bwrap', nestingRefused: true },
       view: { shown: ['/usr', '/etc'], masked: ['/etc/shadow'] },
       directories: new NodeDirectoryStore(join(data, 'nodes'), systemClock),
       home,

@@ -78,11 +78,11 @@ export class SandboxPlanner {
     const links = await this.#links([cwd, ...granted.map(({ name }) => name)], mounts, directories, homeAt)
     return {
       level: level.level,
-      ...(level.bwrap !== undefined && { bwrap: level.bwrap, disableUserns: level.disableUserns === true }),
+      ...(level.bwrap !== undefined && { bwrap: level.bwrap, nestingRefused: level.nestingRefused === true }),
       mounts,
       frozen: await this.#frozen(mounts, at, common),
       hidden: await this.#hidden(mounts),
-      system: [...this.ground.view.shown, ...links],
+      system: [...(await this.#system(mounts)), ...links],
       ...(account && { account }),
       home: directories.home,
       homeAt,
@@ -147,12 +147,22 @@ export class SandboxPlanner {
   async #hidden(mounts: readonly Mount[]): Promise<string[]> {
     const { home, view } = this.ground
     const { data, sandbox } = this.place
-    const secrets = [data.path, ...sandbox.secretFiles]
-    const covered = [...secrets, ...credentialsOf(home), ...socketsOf].filter(
+    const secrets = await realPaths([data.path, ...sandbox.secretFiles])
+    const others = await realPaths([...credentialsOf(home), ...socketsOf])
+    const covered = [...secrets, ...others].filter(
       (path) => mounts.some((mount) => within(path, mount.path)) && !mounts.some((mount) => mount.path === path),
     )
     const inSystem = secrets.filter((path) => view.shown.some((place) => within(path, place)))
-    return [...new Set([...view.masked, ...(await present([...covered, ...inSystem]))])]
+    return [...new Set([...view.masked, ...covered, ...inSystem])]
+  }
+
+  /** A link that a mount shows stands there already. */
+  async #system(mounts: readonly Mount[]): Promise<string[]> {
+    const { shown } = this.ground.view
+    const covered = await Promise.all(
+      shown.map(async (path) => mounts.some((mount) => within(path, mount.path)) && (await entryAt(path)) === 'link'),
+    )
+    return shown.filter((_path, at) => !covered[at])
   }
 
   /**
@@ -184,6 +194,10 @@ const makeLink = async (path: string, to: string): Promise<void> => {
     if (error.code !== 'EEXIST') throw error
   })
 }
+
+/** Where those that exist really are. */
+const realPaths = async (paths: readonly string[]): Promise<string[]> =>
+  (await Promise.all(paths.map(realPath))).filter((path) => path !== undefined)
 
 const present = async (paths: readonly string[]): Promise<string[]> => {
   const found = await Promise.all(paths.map(async (path) => ((await entryAt(path)) ? [path] : [])))

@@ -95,4 +95,19 @@ describe('the options for bubblewrap', () => {
       '--tmpfs /home/ada/work/a/b/data',
     ])
   })
+
+  // A node in / was once given /etc and /tmp for writing: they were held for what is hidden in them.
+  it("hold nothing that the system or the node's own directories lie over", () => {
+    const layers = layersOf({
+      mounts: [{ path: '/', mode: 'write' }],
+      system: ['/etc'],
+      hidden: ['/etc/shadow', '/tmp/data/svc'],
+      homeAt: '/data/nodes/n/home',
+    })
+    expect(layers.filter((layer) => /etc|tmp/.test(layer))).toEqual([
+      '--ro-bind /etc /etc',
+      '--bind /data/nodes/n/tmp /tmp',
+      '--tmpfs /etc/shadow',
+    ])
+  })
 })

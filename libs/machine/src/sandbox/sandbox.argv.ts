@@ -31,7 +31,11 @@ const depthOf = (path: string): number => (path === '/' ? 0 : path.split('/').le
  * is seen inside of the hidden data directory, and a hidden directory is not seen inside of a mount.
  */
 export const sandboxArgv = (plan: SandboxPlan, cwd: string, look: Look = lookAt): string[] => {
-  const frozen = plan.frozen.filter((path) => look(path) !== 'nothing')
+  const showsOf = seenOf(plan)
+  // What lies in the node's own directories is not what the mounts have there.
+  const frozen = plan.frozen.filter((path) => showsOf(path) !== 'own' && look(path) !== 'nothing')
+  const hidden = plan.hidden.filter((path) => showsOf(path) !== 'own')
+  const changeable = [...frozen, ...hidden].filter((path) => showsOf(path) === 'written')
   const layers: Layer[] = [
     ...plan.system.flatMap((path) => systemLayer(path, look)),
     { path: '/proc', options: ['--proc', '/proc'] },
@@ -39,9 +43,9 @@ export const sandboxArgv = (plan: SandboxPlan, cwd: string, look: Look = lookAt)
     bound('--bind', plan.temporary, '/tmp'),
     bound('--bind', plan.home, plan.homeAt),
     ...plan.mounts.map(({ path, mode }) => bound(mode === 'write' ? '--bind' : '--ro-bind', path)),
-    ...pinned(plan, [...frozen, ...plan.hidden]),
+    ...pinned(plan, changeable),
     ...frozen.map((path) => bound('--ro-bind', path)),
-    ...plan.hidden.flatMap((path) => hiddenLayer(path, look)),
+    ...hidden.flatMap((path) => hiddenLayer(path, look)),
   ]
   const sorted = layers.toSorted((one, other) => depthOf(one.path) - depthOf(other.path))
   return [
@@ -50,6 +54,16 @@ export const sandboxArgv = (plan: SandboxPlan, cwd: string, look: Look = lookAt)
     ...sorted.flatMap(({ options }) => options),
     ...['--chdir', cwd],
   ]
+}
+
+/** What a path shows before anything is frozen or hidden: the deepest layer that it lies in, of equals the last. */
+const seenOf = ({ system, mounts, homeAt }: SandboxPlan) => {
+  const layers = [
+    ...system.map((path) => ({ path, shows: 'read' })),
+    ...['/tmp', homeAt].map((path) => ({ path, shows: 'own' })),
+    ...mounts.map(({ path, mode }) => ({ path, shows: mode === 'write' ? 'written' : 'read' })),
+  ].toSorted((one, other) => depthOf(one.path) - depthOf(other.path))
+  return (path: string) => layers.findLast((layer) => within(path, layer.path))?.shows
 }
 
 const bound = (option: string, from: string, path = from): Layer => ({ path, options: [option, from, path] })
