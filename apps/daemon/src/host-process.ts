@@ -24,7 +24,7 @@ const stopGraceMs = 30_000
 
 /**
  * The host beside the services: a process of its own, which outlives them with all brokers in it and is adopted by the
- * next daemon. One of another version or bus address is replaced once it hosts no node.
+ * next daemon. One of another version or bus address is replaced once it hosts no node and runs no job.
  */
 export function hostProcess(options: HostOptions): SupervisedProcess {
   const { data, settings, natsUrl, log } = options
@@ -60,16 +60,16 @@ export function hostProcess(options: HostOptions): SupervisedProcess {
 }
 
 /**
- * The host keeps the number of nodes that it hosts in `run/host.json` (`{"nodes": 2}`). Without that word each living
- * broker counts.
+ * The host keeps the number of nodes that it hosts, with that of jobs that it runs, in `run/host.json` (`{"nodes": 2}`).
+ * Without that word each living broker and job counts.
  */
 function hostsNodes(data: DataDirectory): boolean {
   const text = readIfPresent(join(data.run, 'host.json'))
   const nodes = text === undefined ? undefined : (JSON.parse(text) as { nodes?: unknown }).nodes
   if (typeof nodes === 'number') return nodes > 0
-  return findByEnvironment('SVC_DATA_MARK', data.mark).some((process) => hasBrokerMark(process.pid))
+  return findByEnvironment('SVC_DATA_MARK', data.mark).some((process) => isHosted(process.pid))
 }
 
-function hasBrokerMark(pid: number): boolean {
-  return (readIfPresent(`/proc/${pid}/environ`) ?? '').includes('\0SVC_BROKER_MARK=')
+function isHosted(pid: number): boolean {
+  return /\0SVC_(BROKER|JOB)_MARK=/.test(readIfPresent(`/proc/${pid}/environ`) ?? '')
 }

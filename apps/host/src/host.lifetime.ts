@@ -46,7 +46,10 @@ export class HostLifetime implements OnModuleInit, OnApplicationBootstrap, Befor
     const count = new NodeCountFile(this.place.nodeCountFile, systemClock, (error) =>
       this.log.warn({ err: error }, 'the number of hosted nodes could not be noted'),
     )
-    this.brokers.onCount = (nodes) => count.note(nodes)
+    // A job is lost with this process as a node's broker is, though its node may rest.
+    const note = (): void => count.note(this.brokers.live + this.jobs.live)
+    this.brokers.onCount = note
+    this.jobs.onCount = note
     await count.write()
     this.brokers.warmUp()
   }

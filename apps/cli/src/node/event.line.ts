@@ -1,5 +1,6 @@
 import type { Output } from '../output/output.js'
 import { brief } from '../output/table.js'
+import { jobState } from './job.text.js'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -13,6 +14,10 @@ export const eventLine = (type: string, data: Fields, out: Output): string | und
       return data.status === 'completed'
         ? undefined
         : out.paint('yellow', `  ${data.name}: ${data.status}${exitText(data.exit_code)}`)
+    case 'job.started':
+      return `${out.paint('blue', '▸')} ${data.job_id} ${quiet(brief(String(data.command ?? ''), 100))}`
+    case 'job.ended':
+      return out.paint(data.exit_code === 0 ? 'dim' : 'yellow', `  ${data.job_id}: ${jobState(data)}`)
     case 'report.pushed':
       return `${out.paint('green', `${data.kind} report`)}\n${data.body}`
     case 'result.submitted':

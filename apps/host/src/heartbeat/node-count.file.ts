@@ -4,7 +4,7 @@ import type { Clock } from '#common/kernel/clock.js'
 /** Counts that follow each other within this time (ms) are written once. */
 const settleTime = 100
 
-/** Keeps the number of hosted nodes in a file, for whoever wants to replace this host when it hosts none. */
+/** Keeps the number of hosted nodes and jobs in a file, for whoever wants to replace this host when it hosts none. */
 export class NodeCountFile {
   #count = 0
   #written: number | undefined

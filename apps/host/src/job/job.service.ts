@@ -31,6 +31,8 @@ const storable = (text: string): string => text.replaceAll('\0', '\ufffd')
 export class JobService {
   /** Called when there is another end to tell. */
   onEnd: () => void = () => undefined
+  /** Called whenever the number of running jobs changes. */
+  onCount: () => void = () => undefined
   readonly #running = new Map<string, JobProcess>()
   readonly #untold = new Map<string, JobEnd>()
   readonly #endings = new Map<string, Promise<void>>()
@@ -68,6 +70,11 @@ export class JobService {
     return [...this.#running.values()].map(({ order }) => order.node_id)
   }
 
+  /** Jobs that run now. */
+  get live(): number {
+    return this.#running.size
+  }
+
   /** What lifecycle is told with each hello. */
   hosted(): HostedJob[] {
     return [
@@ -93,6 +100,7 @@ export class JobService {
     }
     const process = this.#process(order)
     this.#running.set(job_id, process)
+    this.onCount()
     this.#take(job_id, node_id, process.ended)
     return { state: 'started' }
   }
@@ -169,6 +177,7 @@ export class JobService {
       .finally(() => {
         this.#endings.delete(jobId)
         this.#running.delete(jobId)
+        this.onCount()
       })
     this.#endings.set(jobId, ending)
   }

@@ -3,6 +3,9 @@ import type { Shell } from '../../shell.js'
 import { registerCancel } from './cancel.command.js'
 import { registerEvents } from './events.command.js'
 import { registerInterrupt } from './interrupt.command.js'
+import { registerJobCancel, registerJobs } from './jobs.command.js'
+import { registerJobOutput } from './jobs-output.command.js'
+import { registerJobStart } from './jobs-start.command.js'
 import { registerList } from './list.command.js'
 import { registerMessage } from './message.command.js'
 import { registerNew } from './new.command.js'
@@ -24,6 +27,10 @@ export const registerNode = (program: Command, shell: Shell): void => {
     registerCancel,
     registerOutcome,
     registerReports,
+    registerJobs,
+    registerJobStart,
+    registerJobOutput,
+    registerJobCancel,
     registerEvents,
     registerResult,
   ]

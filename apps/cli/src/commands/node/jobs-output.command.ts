@@ -1,0 +1,70 @@
+import type { Command } from 'commander'
+import type { Client, Job, JobOutput } from '#sdk/index.js'
+import { pause } from '../../clock.js'
+import { wholeNumber } from '../../input.js'
+import { command, performs } from '../../invocation.js'
+import { jobState } from '../../node/job.text.js'
+import type { Shell } from '../../shell.js'
+
+interface OutputOptions {
+  readonly offset?: number
+  readonly tail?: number
+  readonly follow?: boolean
+}
+
+/** Bytes of one page, and how often a running job is asked for more (ms). */
+const pageBytes = 256 * 1024
+const lookEvery = 500
+
+export const registerJobOutput = (node: Command, shell: Shell): void => {
+  const made = command(node, 'job-output <id> <job>', {
+    summary: 'Print what a background job has printed',
+    about: 'Of a long output the first MiB and the last 7 MiB are kept; a line on standard error says what is missing.',
+    examples: [
+      ['svc node job-output <id> <job> --follow', 'and what comes, until it ends'],
+      ['svc node job-output <id> <job> --tail 2000', 'the last 2,000 bytes'],
+    ],
+  })
+    .option('--offset <bytes>', 'begin at this byte', wholeNumber)
+    .option('--tail <bytes>', 'only so many bytes of the end', wholeNumber)
+    .option('-f, --follow', 'go on until the job ends')
+  performs<OutputOptions>(made, shell, async ({ client, out, json, options }, id = '', jobId = '') => {
+    const svc = await client()
+    const first = options.tail === undefined ? (options.offset ?? 0) : -options.tail
+    for await (const page of pagesOf(svc, { id, jobId, first, follow: options.follow === true })) {
+      if (json) out.record(page)
+      else {
+        if (page.missing) out.note(`[bytes ${page.missing.from} to ${page.missing.to} were not kept]`)
+        out.write(page.content)
+      }
+    }
+    if (json || !options.follow) return
+    const job = await jobOf(svc, id, jobId)
+    if (job) out.note(`${job.id} ${jobState(job)}`)
+  })
+}
+
+type Page = JobOutput & { readonly missing: { readonly from: number; readonly to: number } | null }
+
+/** The pages of an output, to its end as of now, or to the end of the job. */
+async function* pagesOf(
+  svc: Client,
+  wanted: { id: string; jobId: string; first: number; follow: boolean },
+): AsyncGenerator<Page> {
+  const path = `/v1/nodes/${encodeURIComponent(wanted.id)}/jobs/${encodeURIComponent(wanted.jobId)}/output`
+  for (let offset = wanted.first; ; ) {
+    const page = await svc.request<JobOutput>('GET', `${path}?offset=${offset}&limit=${pageBytes}`)
+    const skipped = offset >= 0 && page.offset > offset + 3
+    if (page.content || skipped) yield { ...page, missing: skipped ? { from: offset, to: page.offset } : null }
+    if (page.next_offset === null) return
+    const upToDate = page.next_offset >= page.size || page.next_offset === offset
+    if (upToDate && !(wanted.follow && page.running)) return
+    if (upToDate) await pause(lookEvery)
+    offset = page.next_offset
+  }
+}
+
+const jobOf = async (svc: Client, id: string, jobId: string): Promise<Job | undefined> => {
+  for await (const job of svc.nodes.jobs.list(id, { limit: 200 })) if (job.id === jobId) return job
+  return undefined
+}
