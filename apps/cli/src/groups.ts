@@ -27,6 +27,12 @@ export const groups: readonly Group[] = [
     load: async () => (await import('./commands/node/node.group.js')).registerNode,
   },
   {
+    name: 'bash',
+    summary: "Run one shell command where the daemon's host is",
+    shown: () => true,
+    load: async () => (await import('./commands/bash.command.js')).registerBash,
+  },
+  {
     name: 'push',
     summary: 'Publish a report, as the node that this runs in',
     shown: (shell) => shell.nodeId !== undefined,

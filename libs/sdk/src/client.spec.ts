@@ -107,6 +107,18 @@ describe('client', () => {
     expect(Number(wire.only.headers['svc-timeout-ms'])).toBeLessThanOrEqual(50)
   })
 
+  // The client gave up after its usual minute, and the daemon ended the command with it.
+  it('gives a shell command the time that it asks for', async () => {
+    const patience = async (timeout: number | undefined): Promise<number> => {
+      wire.says(json({}))
+      await client.bash.run({ cwd: '/', command: 'true', ...(timeout !== undefined && { timeout }) })
+      return Number(wire.received.at(-1)?.headers['svc-timeout-ms'])
+    }
+    expect(await patience(600_000)).toBeGreaterThan(600_000)
+    expect(await patience(undefined)).toBeGreaterThan(120_000)
+    expect(await patience(10)).toBeLessThanOrEqual(60_000)
+  })
+
   it('answers the failure at once when the daemon asks to wait beyond the limit', async () => {
     wire.says(problem(429, { code: 'rate_limited', retryable: true }, { 'retry-after': '120' }))
     await expect(client.nodes.retrieve(id)).rejects.toMatchObject({ code: 'rate_limited', retryAfter: 120_000 })

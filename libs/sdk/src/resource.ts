@@ -9,6 +9,15 @@ import type { Outgoing, Transport } from './transport.js'
 /** What a long poll adds to its wait, in ms, before the client gives the daemon up. */
 const waitMargin = 10_000
 
+/** Routes that work as long as their body's `timeout` says (ms), with what holds when it doesn't. */
+const workTimes: Readonly<Partial<Record<RouteName, number>>> = { 'bash.run': 120_000 }
+
+const workTimeOf = (name: RouteName, body: unknown): number | undefined => {
+  const usual = workTimes[name]
+  const own = (body as { timeout?: unknown } | undefined)?.timeout
+  return usual !== undefined && typeof own === 'number' ? own : usual
+}
+
 interface Arguments<Options> {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: object | undefined
@@ -25,7 +34,7 @@ export abstract class Resource {
   }
 
   protected async call<T>(name: RouteName, given: Arguments<RequestOptions>): Promise<T> {
-    return this.transport.json<T>(outgoing(name, given, this.#timeoutOf(given)))
+    return this.transport.json<T>(outgoing(name, given, this.#timeoutOf(name, given)))
   }
 
   protected listed<T>(name: RouteName, given: Arguments<RequestOptions>): PageList<T> {
@@ -55,10 +64,11 @@ export abstract class Resource {
     }
   }
 
-  #timeoutOf({ query, options }: Arguments<RequestOptions>): number | undefined {
+  #timeoutOf(name: RouteName, { query, body, options }: Arguments<RequestOptions>): number | undefined {
     const wait = (query as { wait?: unknown } | undefined)?.wait
-    if (options?.timeout !== undefined || typeof wait !== 'number') return options?.timeout
-    return Math.max(this.transport.timeout, wait * 1000 + waitMargin)
+    const works = typeof wait === 'number' ? wait * 1000 : workTimeOf(name, body)
+    if (options?.timeout !== undefined || works === undefined) return options?.timeout
+    return Math.max(this.transport.timeout, works + waitMargin)
   }
 }
 

@@ -31,6 +31,11 @@ export class Output {
     this.#out.write(this.isTerminal ? printable(text) : text)
   }
 
+  /** Text that a program wrote to its standard error. */
+  writeError(text: string): void {
+    this.#err.write(this.#err.isTTY === true ? printable(text) : text)
+  }
+
   /** One JSON value for a reader, over several lines. */
   json(value: unknown): void {
     this.#out.write(`${JSON.stringify(value, null, 2)}\n`)
