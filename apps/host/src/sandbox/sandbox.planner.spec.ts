@@ -244,6 +244,26 @@ describe('the plan of a sandbox', () => {
       }
     })
 
+    it('are shown to a node that works in a directory of a worktree, its own or by word that of a node above it', async () => {
+      const common = repository(directory('main/.git'))
+      const tree = directory('home/person/.local/share/svc/worktrees', newId('node'))
+      const own = join(common, 'worktrees/own')
+      mkdirSync(own, { recursive: true })
+      writeFileSync(join(tree, '.git'), `gitdir: ${own}\n`)
+      writeFileSync(join(own, 'gitdir'), `${join(tree, '.git')}\n`)
+      mkdirSync(join(tree, 'src'))
+      const made = await plan(join(tree, 'src'), ['svc:llm'], common)
+      expect(made.mounts.map(({ path }) => path)).toEqual([join(tree, 'src'), tree, common])
+      expect(made.frozen).not.toContain(own)
+      expect(made.frozen).toContain(join(tree, '.git'))
+    })
+
+    it('are not shown by a directory of a worktree that was made a link meanwhile', async () => {
+      const tree = directory('home/person/.local/share/svc/worktrees', nodeId)
+      symlinkSync(directory('home/person/private'), join(tree, 'src'))
+      await expect(plan(join(tree, 'src'))).rejects.toMatchObject({ code: 'path_outside_scope' })
+    })
+
     it('are not shown for a .git file that a node wrote itself', async () => {
       const common = repository(directory('main/.git'))
       worktreeOf(common, 'one')

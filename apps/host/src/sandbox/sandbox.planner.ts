@@ -66,10 +66,13 @@ export class SandboxPlanner {
 
   async #make({ nodeId, cwd, scopes, gitDir }: PlanOrder): Promise<SandboxPlan> {
     const at = (await realPath(cwd)) ?? resolve(cwd)
-    this.#refuse(at, nodeId)
+    const tree = this.#treeOf(cwd, nodeId, gitDir ?? undefined)
+    this.#refuse(at, tree)
     const granted = await this.#granted(scopes)
     const common = await this.#commonOf(at, gitDir ?? undefined)
-    const others = [...granted, ...(common ? [{ path: common, mode: 'write' } as const] : [])]
+    // git works from the top of a tree, of which `cwd` may be a directory
+    const whole = [tree, common].flatMap((path) => (path === undefined ? [] : [{ path, mode: 'write' } as const]))
+    const others = [...granted, ...whole]
     const mounts = simplest(at, others, credentialsOf(this.ground.home))
     const { level } = this.ground
     const directories = await this.ground.directories.prepare(nodeId, this.ground.gitConfig)
@@ -80,7 +83,7 @@ export class SandboxPlanner {
       level: level.level,
       ...(level.bwrap !== undefined && { bwrap: level.bwrap, nestingRefused: level.nestingRefused === true }),
       mounts,
-      frozen: await this.#frozen(mounts, at, common),
+      frozen: await this.#frozen(mounts, tree ?? at, common),
       hidden: await this.#hidden(mounts),
       system: [...(await this.#system(mounts)), ...links],
       ...(account && { account }),
@@ -98,10 +101,19 @@ export class SandboxPlanner {
     throw new SvcError('sandbox_required', `This machine has no sandbox for what nodes run: ${detail}`, { detail })
   }
 
-  #refuse(cwd: string, nodeId: string): void {
+  /** The worktree that the node works in: its own, or with `gitDir`, by lifecycle's word, that of a node above it. */
+  #treeOf(cwd: string, nodeId: string, gitDir: string | undefined): string | undefined {
+    const trees = join(this.place.data.path, 'worktrees')
+    if (!within(cwd, trees)) return undefined
+    const [owner = ''] = relative(trees, cwd).split('/')
+    return owner === nodeId || (owner.startsWith('node_') && gitDir !== undefined) ? join(trees, owner) : undefined
+  }
+
+  #refuse(cwd: string, tree: string | undefined): void {
     const { data } = this.place
-    const worktree = join(data.path, 'worktrees', nodeId)
-    if (within(cwd, data.path) && !within(cwd, worktree)) {
+    // a directory of a tree that was made a link leads out of it
+    if (tree !== undefined && !within(cwd, tree)) throw outside(cwd, `it lies outside of the worktree ${tree}.`)
+    if (within(cwd, data.path) && tree === undefined) {
       throw outside(cwd, "it lies in the daemon's data directory. Name another directory.")
     }
     const kernels = kernelPlaces.find((place) => within(cwd, place))
