@@ -26,8 +26,9 @@ export const jsonOf = async (given: string, what: string): Promise<unknown> => {
   }
 }
 
-/** @throws UsageError when the file can't be read */
+/** @throws UsageError when the file can't be read, or whoever runs this may read none: an agent without a shell */
 export const fileText = (path: string): string => {
+  if (process.env.SVC_NO_FILES) throw new UsageError('no files are read here', 'give the text itself')
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
@@ -59,6 +60,17 @@ export const hiddenLine = (prompt: string): Promise<string> =>
     stdin.resume()
     stdin.on('data', onData)
   })
+
+/** One line typed on the terminal. */
+export const shownLine = async (prompt: string): Promise<string> => {
+  const { createInterface } = await import('node:readline/promises')
+  const asked = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return await asked.question(prompt)
+  } finally {
+    asked.close()
+  }
+}
 
 /** A whole number of an option. @throws UsageError */
 export const wholeNumber = (text: string): number => {

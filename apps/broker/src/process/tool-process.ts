@@ -28,10 +28,11 @@ export class ToolProcesses {
     private readonly plan: SandboxPlan,
   ) {}
 
-  start(command: ToolCommand): ToolProcess {
+  /** @param plan a narrower one than the node's */
+  start(command: ToolCommand, plan = this.plan): ToolProcess {
     this.spawned = true
     this.#count += 1
-    return new ToolProcess(command, this.token, { name: markName, value: `${this.mark}/${this.#count}` }, this.plan)
+    return new ToolProcess(command, this.token, { name: markName, value: `${this.mark}/${this.#count}` }, plan)
   }
 
   /** Ends all programs that still live, those in the background too; resolves when they are gone. */

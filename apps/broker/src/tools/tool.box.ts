@@ -16,6 +16,7 @@ import { readTool } from './read.tool.js'
 import { reportTool, submitResultTool } from './report.tool.js'
 import { Searches } from './search.run.js'
 import { searchTool } from './search.tool.js'
+import { svcTool } from './svc.tool.js'
 import { refuseUnknown } from './tool.input.js'
 import { type Tool, ToolError, type ToolResult } from './tool.js'
 import { writeTool } from './write.tool.js'
@@ -52,6 +53,7 @@ export const toolBoxOf = (session: NodeSession): ToolBox => {
     listTool(files),
     searchTool(files, searches),
     globTool(files, searches),
+    svcTool(session, mayActWith(scopes)),
     reportTool(session),
     ...(result_schema ? [submitResultTool(session, result_schema)] : []),
   ]
