@@ -1,5 +1,6 @@
 import type { Client, SvcError, SystemStatus } from '#sdk/index.js'
 import type { Finding } from './finding.js'
+import { sandboxChecks } from './sandbox.checks.js'
 
 /** What only a running daemon can say. */
 export const daemonChecks = async (client: Client): Promise<Finding[]> => {
@@ -14,7 +15,7 @@ export const daemonChecks = async (client: Client): Promise<Finding[]> => {
           detail: `not ready: ${missing.map(({ name, state }) => `${name} is ${state}`).join(', ')}`,
           remedy: 'its log says why: log/daemon.log in its data directory',
         }
-    return [daemon, hostCheck(status), modelCheck(readiness)]
+    return [daemon, hostCheck(status), ...(await sandboxChecks(client)), modelCheck(readiness)]
   } catch (error) {
     const { message, remedy, kind } = error as SvcError
     const away = kind === 'connection'

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readdirSync, statfsSync } from 'node
 import { delimiter, dirname, join } from 'node:path'
 import { localDaemon } from './data-directory.js'
 import type { Finding } from './finding.js'
+import { bubblewrapCheck } from './sandbox.checks.js'
 
 const leastNode = 22
 const gibibyte = 1024 ** 3
@@ -13,7 +14,9 @@ export const machineChecks = (env: NodeJS.ProcessEnv): Finding[] => [
   serverCheck('nats-server', 'NATS_URL', 'nats-server', env),
   serverCheck('redis-server', 'REDIS_URL', 'redis-server', env),
   diskCheck(localDaemon(env).dataDir),
-  sandboxCheck(env),
+  toolCheck('git', 'git', env),
+  toolCheck('rg', 'ripgrep', env),
+  bubblewrapCheck(findProgram('bwrap', env)),
 ]
 
 const nodeCheck = (): Finding => {
@@ -70,14 +73,14 @@ const diskCheck = (dataDir: string): Finding => {
   return free < 1 ? { name: 'disk', state: 'warn', detail, remedy } : { name: 'disk', state: 'ok', detail }
 }
 
-const sandboxCheck = (env: NodeJS.ProcessEnv): Finding => {
-  const bwrap = findProgram('bwrap', env)
-  return bwrap
-    ? { name: 'sandbox', state: 'ok', detail: bwrap }
+const toolCheck = (program: string, debian: string, env: NodeJS.ProcessEnv): Finding => {
+  const found = findProgram(program, env)
+  return found
+    ? { name: debian, state: 'ok', detail: found }
     : {
-        name: 'sandbox',
+        name: debian,
         state: 'warn',
-        detail: 'bubblewrap is not installed',
-        remedy: 'sudo apt-get install bubblewrap',
+        detail: 'not installed: nodes do without',
+        remedy: `sudo apt-get install ${debian}`,
       }
 }

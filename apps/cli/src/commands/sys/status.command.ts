@@ -30,4 +30,6 @@ const print = (status: SystemStatus, out: Output): void => {
   out.line(`nodes:   ${nodes.join(', ') || 'none yet'}`)
   if (status.brokers)
     out.line(`brokers: ${status.brokers.live} live, ${status.brokers.warm} warm, at most ${status.brokers.cap}`)
+  const levels = [...new Set(status.sandbox?.map(({ level }) => level))]
+  if (levels.length) out.line(`sandbox: ${levels.join(', ')}`)
 }

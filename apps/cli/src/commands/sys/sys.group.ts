@@ -3,6 +3,7 @@ import type { Shell } from '../../shell.js'
 import { registerConnect } from './connect.command.js'
 import { registerDoctor } from './doctor.command.js'
 import { registerDown } from './down.command.js'
+import { registerSandbox } from './sandbox.command.js'
 import { registerStatus } from './status.command.js'
 import { registerUp } from './up.command.js'
 import { registerVersion } from './version.command.js'
@@ -17,4 +18,5 @@ export const registerSys = (program: Command, shell: Shell): void => {
   registerDown(sys, shell)
   registerConnect(sys, shell)
   registerDoctor(sys, shell)
+  registerSandbox(sys, shell)
 }
