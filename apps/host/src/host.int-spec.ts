@@ -8,8 +8,10 @@ import { contract } from '#common/contract/index.js'
 import type { BrokerExit } from '#common/contract/internal.operations.js'
 import { systemContext } from '#common/kernel/context.js'
 import { joinBus, type TestPeer } from '#common/testing/bus.js'
+import { describeWhere } from '#common/testing/describe-with-engine.js'
 import { NatsProcess } from '#common/testing/nats-process.js'
 import { waitFor } from '#common/testing/wait-for.js'
+import { canGroup } from '#machine/process/process.group.js'
 import { type ProcessRow, readProcesses } from '#machine/process/process-table.js'
 import { BrokerRoutes, type PlayedNode, text, toolCall } from '../../../test/support/broker-routes.js'
 
@@ -337,6 +339,31 @@ describe('host', () => {
       const { mark, pid } = await hunt()
       await host.kill('SIGKILL')
       await waitFor(() => !alive(pid) && named(mark).length === 0)
+    })
+  })
+
+  describeWhere(canGroup(), 'control groups', 'the same program without a sandbox', () => {
+    it('is gone when its node was stopped, and when the end of its killed broker is told', async () => {
+      await begin({ SVC_SANDBOX: 'none' })
+      const { mark, node } = await hunt()
+      await host.halt(node)
+      expect(named(mark)).toEqual([])
+      const second = await hunt()
+      process.kill(second.pid, 'SIGKILL')
+      await waitFor(() => host.exits.some(({ pid }) => pid === second.pid))
+      expect(named(second.mark)).toEqual([])
+    })
+
+    it('is ended by the next host, when its own was killed with its broker', async () => {
+      await begin({ SVC_SANDBOX: 'none' })
+      const { mark, pid } = await hunt()
+      process.kill(pid, 'SIGSTOP')
+      await host.kill('SIGKILL')
+      process.kill(pid, 'SIGKILL')
+      await waitFor(() => !alive(pid))
+      expect(named(mark)).not.toEqual([])
+      await host.startProcess()
+      expect(named(mark)).toEqual([])
     })
   })
 

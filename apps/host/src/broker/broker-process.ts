@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { type Clock, isoTime } from '#common/kernel/clock.js'
+import { ProcessGroup } from '#machine/process/process.group.js'
 import { startOf } from '#machine/process/process-table.js'
 import { type Belongs, carries, endTree, treeOf } from '#machine/process/process-tree.js'
 import type { BrokerLog } from './broker.log.js'
@@ -25,6 +26,8 @@ const brokerFlags = ['--max-semi-space-size=2', '--disable-warning=ExperimentalW
 
 const kept = ['PATH', 'HOME', 'LANG', 'TZ', 'TERM'] as const
 const tailBytes = 4000
+/** A broker has some dozen threads, which count. */
+const ownThreads = 32
 /** After a broker's exit its last words may still be on their way (ms). */
 const lastWordsLimit = 250
 
@@ -52,6 +55,7 @@ export class BrokerProcess {
   alive = true
   readonly #child: ChildProcess
   readonly #belongs: Belongs
+  readonly #group: ProcessGroup
   readonly #clock: Clock
   #tail = ''
 
@@ -70,6 +74,7 @@ export class BrokerProcess {
     this.exited = this.#watch()
     if (this.#child.pid === undefined) throw new Error('The system could not start another process for a broker')
     this.pid = this.#child.pid
+    this.#group = ProcessGroup.around(this.pid)
     const marked = carries('SVC_BROKER_MARK', settings.mark)
     const born = startOf(this.pid)
     // What is older than the broker isn't of its tree: its environment, which is dear to read, needn't be.
@@ -92,18 +97,21 @@ export class BrokerProcess {
     this.served += 1
     this.poolKey = poolKey
     this.#tail = ''
+    const { processes, memoryBytes } = message.plan.limits
+    this.#group.bound({ processes: processes + ownThreads, memoryBytes })
     // A channel that broke means that the process is going: its exit says so.
-    this.#child.send(message, () => undefined)
+    void this.#group.joined.then(() => this.#child.send(message, () => undefined))
   }
 
   /** Whether anything besides the broker itself lives in its tree. */
   hasTools(): boolean {
-    return treeOf(this.#belongs).some((row) => row.pid !== this.pid)
+    return this.#group.holdsMoreThan(this.pid) || treeOf(this.#belongs).some((row) => row.pid !== this.pid)
   }
 
   /** Ends the broker and everything below it; resolves when all of it is gone. */
   async end(graceMs: number): Promise<void> {
     await endTree(this.#belongs, graceMs)
+    await this.#group.end()
     await this.exited
   }
 

@@ -1,3 +1,5 @@
+import { endGroups } from '#machine/process/process.group.js'
+import { processOf } from '#machine/process/process-table.js'
 import { type Belongs, carries, endTree, treeOf } from '#machine/process/process-tree.js'
 
 const marks = ['SVC_BROKER_MARK', 'SVC_JOB_MARK'] as const
@@ -21,5 +23,7 @@ export const leftoversOf = (hostId: string, incarnation: string, dataMark: strin
 export const reapLeftovers = async (belongs: Belongs): Promise<number> => {
   const found = treeOf(belongs).length
   await endTree(belongs, 0)
+  // What their groups still hold lost its mark; the groups of those who live are their hosts'.
+  await endGroups((pid) => processOf(pid) === undefined)
   return found
 }

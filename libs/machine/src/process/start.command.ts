@@ -19,14 +19,18 @@ export const startCommand = (command: Command): RunningCommand => {
 
 const stdioOf = (input: boolean): ('pipe' | 'ignore')[] => [input ? 'pipe' : 'ignore', 'pipe', 'pipe']
 
-const plain = ({ argv: [program, ...args], cwd, env, plan, mark, input }: Command): ChildProcess =>
-  spawn(program, args, {
+const plain = ({ argv, cwd, env, plan, mark, input }: Command): ChildProcess => {
+  // Without it the program would run as this process does.
+  if (plan?.level === 'account' && !plan.account) throw refusal('the node was given no account', 'sandbox')
+  const [program, ...args] = argv
+  return spawn(program, args, {
     cwd,
     env: { ...(plan && { HOME: plan.home, TMPDIR: plan.temporary, ...plan.env }), ...env, [mark.name]: mark.value },
     detached: true,
     stdio: stdioOf(input),
     ...(plan?.level === 'account' && plan.account),
   })
+}
 
 const refusal = (message: string, syscall: 'spawn' | 'sandbox'): NodeJS.ErrnoException =>
   Object.assign(new Error(message), { code: 'EINVAL', syscall })

@@ -34,6 +34,6 @@ export interface SandboxPlan {
   readonly account?: { readonly uid: number; readonly gid: number }
   /** Variables of every program: where programs are, who commits, the language. Nothing secret. */
   readonly env: Readonly<Record<string, string>>
-  /** Bounds of one command with all that it starts, where the system can hold it to them. */
+  /** Bounds of a node's broker with all that it starts, where the system lets this account set any. */
   readonly limits: { readonly processes: number; readonly memoryBytes: number }
 }
