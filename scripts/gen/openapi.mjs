@@ -10,6 +10,8 @@ const listeners = {
 }
 const tagTexts = {
   nodes: 'Agent runs and their work',
+  profiles: 'Named defaults that nodes are made with',
+  canvas: 'All nodes at once, and what they said and did',
   models: 'Model credentials, configuration and readiness',
   llm: 'Model calls, mediated by the daemon',
   system: 'The daemon itself',

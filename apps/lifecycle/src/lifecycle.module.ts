@@ -19,6 +19,13 @@ import { LastWord } from './broker/last-word.service.js'
 import { SignalHub } from './broker/signal.hub.js'
 import { SignalService } from './broker/signal.service.js'
 import { TurnEndService } from './broker/turn-end.service.js'
+import { AttentionService } from './canvas/attention.service.js'
+import { CanvasRepository } from './canvas/canvas.repository.js'
+import { CanvasRpc } from './canvas/canvas.rpc.js'
+import { CanvasService } from './canvas/canvas.service.js'
+import { Horizons } from './canvas/horizon.js'
+import { PruneRepository } from './canvas/prune.repository.js'
+import { PruneService } from './canvas/prune.service.js'
 import { EventService } from './events/event.service.js'
 import { Housekeeping } from './housekeeping.js'
 import { JobCarrier } from './job/job.carrier.js'
@@ -44,6 +51,9 @@ import { NodeTransitions } from './node/node.transition.js'
 import { OutcomeService } from './node/outcome.service.js'
 import { SchemaChecker } from './node/schema.checker.js'
 import { Waiters } from './node/waiters.js'
+import { ProfileRepository } from './profile/profile.repository.js'
+import { ProfileRpc } from './profile/profile.rpc.js'
+import { ProfileService } from './profile/profile.service.js'
 import { ReportRepository } from './report/report.repository.js'
 import { ReportService } from './report/report.service.js'
 import { ConsentRepository } from './sandbox/consent.repository.js'
@@ -130,6 +140,16 @@ export class LifecycleModule {
         ModelCheck,
         Waiters,
         NodeRpc,
+        ProfileRepository,
+        ProfileService,
+        ProfileRpc,
+        Horizons,
+        CanvasRepository,
+        CanvasService,
+        AttentionService,
+        PruneRepository,
+        PruneService,
+        CanvasRpc,
         MailRepository,
         MailService,
         ReportRepository,

@@ -8,6 +8,7 @@ import { type TxContext, Writer, type Written } from '#common/kernel/database/wr
 import { hasCode, SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
 import { MailRepository } from '../mail/mail.repository.js'
+import { ProfileService } from '../profile/profile.service.js'
 import { SandboxGate } from '../sandbox/sandbox.gate.js'
 import { LaunchQueue } from '../supervision/launch.queue.js'
 import { WorktreeHomes } from '../worktree/worktree.home.js'
@@ -29,6 +30,12 @@ interface Origin {
   readonly maker: NodeRecord | null
 }
 
+/** Why others say that it can't be made, or where its worktree would stand. */
+interface Prepared {
+  readonly refusal?: SvcError
+  readonly place?: MadePlace | undefined
+}
+
 const refuse = (pointer: string, message: string): never => {
   throw new SvcError('validation_failed', undefined, { errors: [{ pointer, message }] })
 }
@@ -43,6 +50,7 @@ export class CreateNodeService {
     private readonly access: NodeAccess,
     private readonly models: ModelCheck,
     private readonly schemas: SchemaChecker,
+    private readonly profiles: ProfileService,
     private readonly launches: LaunchQueue,
     private readonly worktrees: WorktreeMaking,
     private readonly homes: WorktreeHomes,
@@ -54,14 +62,13 @@ export class CreateNodeService {
    * Checks everything, then writes the node, its edges, its first mail and its events in one transaction; its process
    * is started after commit.
    *
-   * @throws SvcError validation_failed, scope_exceeds_ceiling, not_found (parent), quota_exceeded, model_not_configured,
+   * @throws SvcError validation_failed, scope_exceeds_ceiling, not_found (parent, profile), quota_exceeded, model_not_configured,
    * sandbox_required, worktree_refused, illegal_transition (a parent that was canceled, or whose tree is gone)
    */
-  async create(ctx: Context, input: Create): Promise<Written<Node>> {
-    this.check(input)
+  async create(ctx: Context, asked: Create): Promise<Written<Node>> {
     const id = newId('node')
-    const { refusal, place } = await this.prepare(ctx, id, input)
-    return this.writer.once(ctx, { operation: create.name, input }, async (within) => {
+    const { input, refusal, place } = await this.profiled(ctx, id, asked)
+    return this.writer.once(ctx, { operation: create.name, input: asked }, async (within) => {
       // thrown here, since a repeated request is given its first answer whatever has changed since
       if (refusal) throw refusal
       const origin = await this.originOf(within, input)
@@ -87,12 +94,24 @@ export class CreateNodeService {
     })
   }
 
+  /** The body with the defaults of its profile, and what others say of it. */
+  private async profiled(ctx: Context, id: string, asked: Create): Promise<{ input: Create } & Prepared> {
+    if (asked.env_profile === undefined) {
+      this.check(asked)
+      return { input: asked, ...(await this.prepare(ctx, id, asked)) }
+    }
+    try {
+      const input = await this.profiles.applied(ctx, asked)
+      this.check(input)
+      return { input, ...(await this.prepare(ctx, id, input)) }
+    } catch (error) {
+      if (hasCode(error, 'validation_failed', 'not_found')) return { input: asked, refusal: error }
+      throw error
+    }
+  }
+
   /** What others are asked: where its worktree would stand, or why this node can't be made now. */
-  private async prepare(
-    ctx: Context,
-    id: string,
-    input: Create,
-  ): Promise<{ refusal?: SvcError; place?: MadePlace | undefined }> {
+  private async prepare(ctx: Context, id: string, input: Create): Promise<Prepared> {
     try {
       if (input.result_schema) await this.schemas.requireUsable(input.result_schema)
       if ((input.engine ?? 'loop') === 'loop') await this.models.require(ctx, await this.modelOf(ctx, input))
@@ -194,6 +213,7 @@ export class CreateNodeService {
       principal: maker?.principal ?? ctx.actor.principal,
       app_id: maker?.app_id ?? ctx.actor.appId ?? null,
       profile: maker?.profile ?? ctx.actor.profile ?? null,
+      env_profile: input.env_profile ?? null,
       cycles: 1,
       generation: 1,
       engagement: 1,

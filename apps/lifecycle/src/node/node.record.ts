@@ -133,6 +133,7 @@ export const toNode = (row: NodeRecord, sights: NodeSights): Node => ({
   scopes_explicit: row.scopes_explicit,
   app_id: row.app_id,
   profile: row.profile,
+  env_profile: row.env_profile,
   run_id: row.run_id,
   cycles: row.cycles,
   generation: row.generation,

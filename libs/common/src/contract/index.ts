@@ -1,4 +1,5 @@
 import { brokerOperations } from './broker.operations.js'
+import { canvasOperations } from './canvas.operations.js'
 import type { Operation } from './define.js'
 import { internalOperations } from './internal.operations.js'
 import { jobInternalOperations } from './job.internal.js'
@@ -6,6 +7,7 @@ import { jobOperations } from './job.operations.js'
 import { bashOperations, fileOperations } from './machine.operations.js'
 import { modelOperations } from './model.operations.js'
 import { nodeOperations } from './node.operations.js'
+import { profileOperations } from './profile.operations.js'
 import { sandboxOperations } from './sandbox.operations.js'
 import { systemOperations } from './system.operations.js'
 import { worktreeInternals } from './worktree.internal.js'
@@ -15,6 +17,8 @@ import { worktreeOperations } from './worktree.operations.js'
 export const operations = [
   ...systemOperations,
   ...nodeOperations,
+  ...profileOperations,
+  ...canvasOperations,
   ...brokerOperations,
   ...jobOperations,
   ...worktreeOperations,
@@ -41,6 +45,7 @@ export const routes = operations.filter(
 ) as readonly Operation[]
 
 export * from './broker.schema.js'
+export * from './canvas.schema.js'
 export * from './common.schema.js'
 export * from './define.js'
 export * from './errors.js'
@@ -50,5 +55,6 @@ export * from './job.schema.js'
 export * from './machine.schema.js'
 export * from './model.schema.js'
 export * from './node.schema.js'
+export * from './profile.schema.js'
 export { consentSentence, type SandboxState, sandboxLevels } from './sandbox.operations.js'
 export * from './worktree.schema.js'

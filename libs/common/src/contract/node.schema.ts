@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { absolutePath, actorRef, jsonSchema, nodeId, time, usage } from './common.schema.js'
+import { absolutePath, actorRef, jsonSchema, nodeId, slug, time, usage } from './common.schema.js'
 import { worktree, worktreeCreate } from './worktree.schema.js'
 
 export const nodeStatuses = ['active', 'idle', 'done', 'dead', 'canceled'] as const
@@ -108,6 +108,7 @@ export const node = z
     scopes_explicit: z.boolean(),
     app_id: z.string().nullable(),
     profile: z.string().nullable(),
+    env_profile: z.string().nullable().meta({ description: 'The profile that it was made with' }),
     run_id: z.string().nullable(),
     cycles: z.int(),
     generation: z.int(),
@@ -151,6 +152,7 @@ export const nodeCreate = z.strictObject({
   result_schema: jsonSchema.optional(),
   engine: engineName.optional(),
   exec: execSpec.optional(),
+  env_profile: slug.optional().meta({ description: 'A profile, whose defaults stand where this body says nothing' }),
 })
 export type NodeCreate = z.infer<typeof nodeCreate>
 

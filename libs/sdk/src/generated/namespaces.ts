@@ -4,7 +4,7 @@ import { Auth } from '../composed/auth.js'
 import { Canvas } from '../composed/canvas.js'
 import { Nodes } from '../composed/nodes.js'
 import type { Transport } from '../transport.js'
-import { BashRoutes, FilesRoutes, HealthRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, SystemRoutes } from './resources.js'
+import { BashRoutes, FilesRoutes, HealthRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes } from './resources.js'
 
 export class NodesNamespace extends Nodes {
   readonly jobs = new NodesJobsRoutes(this.transport)
@@ -28,6 +28,7 @@ export abstract class Namespaces {
   readonly health: HealthRoutes
   readonly models: ModelsNamespace
   readonly nodes: NodesNamespace
+  readonly profiles: ProfilesRoutes
   readonly system: SystemRoutes
 
   constructor(transport: Transport) {
@@ -39,6 +40,7 @@ export abstract class Namespaces {
     this.health = new HealthRoutes(transport)
     this.models = new ModelsNamespace(transport)
     this.nodes = new NodesNamespace(transport)
+    this.profiles = new ProfilesRoutes(transport)
     this.system = new SystemRoutes(transport)
   }
 }

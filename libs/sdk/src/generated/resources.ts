@@ -6,9 +6,13 @@ import { Resource } from '../resource.js'
 import type { EventStream } from '../event-stream.js'
 import type { Feed } from '../feed.js'
 import type {
+  Attention,
+  AttentionCounts,
+  AttentionCountsBody,
   BashCommand,
   BashResult,
   CancelResult,
+  CanvasSnapshot,
   CredentialInstall,
   FileContent,
   FileEntry,
@@ -26,14 +30,47 @@ import type {
   NodeEvent,
   NodesInterruptResponse,
   NodesResultSubmitBody,
-  NodesWorktreeAbandonBody,
   NodesWorktreeCloseBody,
   Outcome,
+  Profile,
+  ProfileBody,
+  PruneAnswer,
+  PruneBody,
   Report,
+  RosterEntry,
   StreamItem,
   SystemHealthResponse,
   SystemStatus,
 } from './types.js'
+
+export interface CanvasRosterQuery {
+  /** Entries a page, 1 to 200; default 50. */
+  limit?: number
+  /** Cursor of the previous page; at most 512 characters. */
+  after?: string
+  /** Only nodes at or below this one. */
+  under?: string
+}
+
+export interface CanvasSnapshotQuery {
+  /** 1 to 1000; default 500. */
+  limit?: number
+  /** At most 512 characters. */
+  after?: string
+  /** Only nodes at or below this one. */
+  under?: string
+  /** Only nodes that are active or idle. */
+  live?: boolean
+}
+
+export interface CanvasAttentionQuery {
+  /** Entries a page, 1 to 200; default 50. */
+  limit?: number
+  /** Cursor of the previous page; at most 512 characters. */
+  after?: string
+  /** Only nodes at or below this one. */
+  under?: string
+}
 
 export interface FilesReadQuery {
   /** 1 to 4096 characters. */
@@ -120,7 +157,58 @@ export class BashRoutes extends Resource {
   }
 }
 
-export class CanvasRoutes extends Resource {}
+export class CanvasRoutes extends Resource {
+  /**
+   * One line a node, newest first.
+   *
+   * `GET /v1/canvas/roster`; may answer `not_found`
+   */
+  roster(query?: CanvasRosterQuery, options?: RequestOptions): PageList<RosterEntry> {
+    return this.listed<RosterEntry>('canvas.roster', { query, options })
+  }
+
+  /**
+   * The canvas as it stands: nodes, objects and the edges between them.
+   *
+   * Nodes come newest first and in pages; each edge comes once, with the node that it leads to. `live` leaves out nodes that have ended.
+   *
+   * `GET /v1/canvas/snapshot`; may answer `not_found`
+   */
+  snapshot(query?: CanvasSnapshotQuery, options?: RequestOptions): Promise<CanvasSnapshot> {
+    return this.call<CanvasSnapshot>('canvas.snapshot', { query, options })
+  }
+
+  /**
+   * What needs a person: faults, and nodes that hang.
+   *
+   * A node hangs when it is active and nothing has come of it for a quarter of an hour, or when it is idle, owes a report and waits for nothing.
+   *
+   * `GET /v1/canvas/attention`; may answer `not_found`
+   */
+  attention(query?: CanvasAttentionQuery, options?: RequestOptions): Promise<Attention> {
+    return this.call<Attention>('canvas.attention', { query, options })
+  }
+
+  /**
+   * How many entries of the attention each of these nodes has.
+   *
+   * `POST /v1/canvas/attention/counts`
+   */
+  attentionCounts(body: AttentionCountsBody, options?: RequestOptions): Promise<AttentionCounts> {
+    return this.call<AttentionCounts>('canvas.attentionCounts', { body, options })
+  }
+
+  /**
+   * Delete nodes that ended long ago, with all that they said and did.
+   *
+   * Never a node that is active or idle, one that has a node below it which stays, one that a live node subscribes to, or one with a worktree on the disk or a running job. Statistics stay. Deletes in small steps and answers after a while also when more is left (`complete`).
+   *
+   * `POST /v1/canvas/prune`
+   */
+  prune(body: PruneBody, options?: RequestOptions): Promise<PruneAnswer> {
+    return this.call<PruneAnswer>('canvas.prune', { body, options })
+  }
+}
 
 export class FilesRoutes extends Resource {
   /**
@@ -356,8 +444,30 @@ export class NodesWorktreeRoutes extends Resource {
    *
    * `POST /v1/nodes/{id}/worktree/abandon`; may answer `not_found`, `illegal_transition`, `worktree_busy`, `version_conflict`
    */
-  abandon(id: string, body: NodesWorktreeAbandonBody, options?: RequestOptions): Promise<Node> {
-    return this.call<Node>('nodes.worktree.abandon', { params: { id }, body, options })
+  abandon(id: string, options?: RequestOptions): Promise<Node> {
+    return this.call<Node>('nodes.worktree.abandon', { params: { id }, options })
+  }
+}
+
+export class ProfilesRoutes extends Resource {
+  /**
+   * Make a profile what the body says.
+   *
+   * A body that says what the profile says already changes nothing and answers the same version. Nodes that were made with it before stay as they are.
+   *
+   * `PUT /v1/profiles/{name}`; may answer `precondition_failed`
+   */
+  ensure(name: string, body: ProfileBody, options?: RequestOptions): Promise<Profile> {
+    return this.call<Profile>('profiles.ensure', { params: { name }, body, options })
+  }
+
+  /**
+   * Read a profile.
+   *
+   * `GET /v1/profiles/{name}`; may answer `not_found`
+   */
+  retrieve(name: string, options?: RequestOptions): Promise<Profile> {
+    return this.call<Profile>('profiles.retrieve', { params: { name }, options })
   }
 }
 

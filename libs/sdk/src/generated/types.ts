@@ -35,6 +35,38 @@ export interface Assignment {
   mail: MailEntry[]
 }
 
+export interface Attention {
+  items: AttentionItem[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface AttentionCounts {
+  /** For every id that was asked; 0 also for one that is not there, or not yours. */
+  counts: Record<string, number>
+}
+
+export interface AttentionCountsBody {
+  /** At most 500 entries. */
+  ids: string[]
+}
+
+export interface AttentionItem {
+  type: 'fault' | 'hanging' | 'ticket'
+  node_id: string
+  node_name: string
+  node_kind: string
+  status: 'active' | 'idle' | 'done' | 'dead' | 'canceled'
+  /** RFC 3339 time in UTC with milliseconds. */
+  since: string
+  message: string
+  fault: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other' | null
+  /** When it is tried again by itself. */
+  retry_at: string | null
+  /** What a person can do about it. */
+  remedy: string
+}
+
 export interface BashCommand {
   /** 1 to 4096 characters. */
   cwd: string
@@ -83,6 +115,45 @@ export interface CallUsage {
 export interface CancelResult {
   canceled: string[]
   spared: string[]
+}
+
+export interface CanvasEdge {
+  type: 'spine' | 'subscription'
+  /** The parent, or who subscribes. */
+  from: string
+  /** The child, or who is watched. */
+  to: string
+  /** Of a subscription. */
+  mode: 'active' | 'passive' | null
+}
+
+/** Something outside that emits events or wants them. */
+export interface CanvasObject {
+  ref: string
+  name: string
+}
+
+export interface CanvasRosterResponse {
+  data: RosterEntry[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface CanvasSnapshot {
+  /** RFC 3339 time in UTC with milliseconds. */
+  generated_at: string
+  nodes: RosterEntry[]
+  objects: CanvasObject[]
+  /** Those that lead to a node of this page. */
+  edges: CanvasEdge[]
+  /** Whether there are more nodes than these: go on with `next_cursor`. */
+  truncated: boolean
+  next_cursor: string | null
+  /** Of all that the caller may see here, whatever the page. */
+  totals: {
+    nodes: number
+    by_status: Record<string, number>
+  }
 }
 
 export type ContentPart = {
@@ -546,6 +617,13 @@ export interface MessageReceipt {
 
 export interface ModelChoice {
   /** Default "medium". */
+  strength: 'light' | 'medium' | 'strong' | 'ultra'
+  /** `provider/model`, instead of the ladder; at most 200 characters. */
+  override?: string
+}
+
+export interface ModelChoiceInput {
+  /** Default "medium". */
   strength?: 'light' | 'medium' | 'strong' | 'ultra'
   /** `provider/model`, instead of the ladder; at most 200 characters. */
   override?: string
@@ -656,6 +734,8 @@ export interface Node {
   scopes_explicit: boolean
   app_id: string | null
   profile: string | null
+  /** The profile that it was made with. */
+  env_profile: string | null
   run_id: string | null
   cycles: number
   generation: number
@@ -696,7 +776,7 @@ export interface NodeCreate {
   /** Working directory; the parent's unless given. A root must name one; 1 to 4096 characters. */
   cwd?: string
   worktree?: WorktreeCreate
-  model?: ModelChoice
+  model?: ModelChoiceInput
   /** At most 200 entries. */
   scopes?: string[]
   /** A JSON Schema (draft 2020-12). */
@@ -704,6 +784,8 @@ export interface NodeCreate {
   /** `loop`: the built-in agent. `exec`: a program of the caller, given as `exec.argv`; needs no model. */
   engine?: string
   exec?: ExecSpecInput
+  /** A profile, whose defaults stand where this body says nothing. */
+  env_profile?: string
 }
 
 export interface NodeEvent {
@@ -821,8 +903,6 @@ export interface NodesResultSubmitBody {
   value: unknown
 }
 
-export type NodesWorktreeAbandonBody = Record<string, never>
-
 export interface NodesWorktreeCloseBody {
   /** Also with changes that are not committed; they are lost. */
   force?: boolean
@@ -854,6 +934,62 @@ export interface Price {
 
 export type PriceInput = Price
 
+export interface Profile {
+  name: string
+  display_name: string
+  defaults: ProfileDefaults
+  app_id: string | null
+  /** At least 1. */
+  version: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
+}
+
+export interface ProfileBody {
+  /** The name unless given; 1 to 128 characters. */
+  display_name?: string
+  /** Fields that a node made with this profile has unless its body says otherwise; default {}. */
+  defaults?: ProfileDefaultsInput
+  /** The application whose nodes may use it; null: any; default null. */
+  app_id?: string | null
+  /** Only when the profile is at this version; 0: only when there is none; at least 0. */
+  if_match?: number
+}
+
+export interface ProfileDefaults {
+  /** Role of the node; `general` unless given. */
+  kind?: string
+  mode?: 'base' | 'orchestrator'
+  /** `terminal` owes a final report; `resident` stays between messages. A root is resident, a child terminal, unless given. */
+  lifecycle?: 'terminal' | 'resident'
+  /** Working directory; the parent's unless given. A root must name one; 1 to 4096 characters. */
+  cwd?: string
+  model?: ModelChoice
+  /** At most 200 entries. */
+  scopes?: string[]
+  /** `loop`: the built-in agent. `exec`: a program of the caller, given as `exec.argv`; needs no model. */
+  engine?: string
+  exec?: ExecSpec
+}
+
+export interface ProfileDefaultsInput {
+  /** Role of the node; `general` unless given. */
+  kind?: string
+  mode?: 'base' | 'orchestrator'
+  /** `terminal` owes a final report; `resident` stays between messages. A root is resident, a child terminal, unless given. */
+  lifecycle?: 'terminal' | 'resident'
+  /** Working directory; the parent's unless given. A root must name one; 1 to 4096 characters. */
+  cwd?: string
+  model?: ModelChoiceInput
+  /** At most 200 entries. */
+  scopes?: string[]
+  /** `loop`: the built-in agent. `exec`: a program of the caller, given as `exec.argv`; needs no model. */
+  engine?: string
+  exec?: ExecSpecInput
+}
+
 export interface ProviderConfig {
   type: 'openai' | 'anthropic' | 'google' | 'openai-compatible'
   /** Required for openai-compatible: Ollama, llama.cpp, vLLM …. */
@@ -863,6 +999,38 @@ export interface ProviderConfig {
 }
 
 export type ProviderConfigInput = ProviderConfig
+
+export interface PruneAnswer {
+  dry_run: boolean
+  /** RFC 3339 time in UTC with milliseconds. */
+  ended_before: string
+  /** Nodes that were deleted, or would be. */
+  nodes: number
+  by_status: Record<string, number>
+  events: number
+  turns: number
+  /** About what they take on the disk. */
+  bytes: number
+  /** The first hundred of them. */
+  sample: {
+    id: string
+    name: string
+    status: 'active' | 'idle' | 'done' | 'dead' | 'canceled'
+    /** RFC 3339 time in UTC with milliseconds. */
+    ended_at: string
+  }[]
+  /** False when the time was up before all were gone: ask again. */
+  complete: boolean
+}
+
+export interface PruneBody {
+  /** How long ago it must have ended: seconds, or an ISO 8601 duration of weeks, days, hours …; default "P14D". */
+  older_than?: number | string
+  /** Only say what would go; default true. */
+  dry_run?: boolean
+  /** At least 1 entries; default ["done","dead","canceled"]. */
+  statuses?: ('done' | 'dead' | 'canceled')[]
+}
 
 export interface Report {
   id: string
@@ -879,6 +1047,36 @@ export interface ReportBody {
   kind?: 'update' | 'urgent' | 'final'
   /** At least 1 characters. */
   body: string
+}
+
+export interface RosterEntry {
+  id: string
+  name: string
+  kind: string
+  mode: 'base' | 'orchestrator'
+  lifecycle: 'terminal' | 'resident'
+  status: 'active' | 'idle' | 'done' | 'dead' | 'canceled'
+  intent: 'done' | 'refresh' | 'idle_release' | null
+  parent_id: string | null
+  root_id: string
+  /** How many nodes stand behind its making. */
+  depth: number
+  /** Nodes whose parent it is. */
+  children: number
+  engine: string
+  /** The model that was named, else the strength; null without one. */
+  model: string | null
+  streaming: boolean
+  fault: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other' | null
+  /** Entries of `canvas.attention` that it has. */
+  attention: number
+  context_tokens: number
+  cost_usd: number
+  age_ms: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  /** When it last changed or its engine last recorded anything. */
+  last_activity_at: string
 }
 
 export interface SandboxConsentBody {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type TestDatabase, testDatabase } from '#common/testing/database.js'
 import { mailKinds, toolCallStatuses } from '../../contract/broker.schema.js'
+import { passageKinds } from '../../contract/history.schema.js'
 import { jobStatuses } from '../../contract/job.schema.js'
 import { messageTiers, nodeIntents, nodeStatuses, reportKinds } from '../../contract/node.schema.js'
 
@@ -27,7 +28,8 @@ const columnOf = (line: string, table: string): Column[] => {
   if (!field || field[5]?.includes('@relation')) return []
   const [, name, type = '', list = '', optional, rest = ''] = field
   const native = /@db\.\w+(\([^)]*\))?/.exec(rest)?.[0]
-  const sql = native ? nativeTypes[native] : types[type]
+  const unsupported = /^\s+\w+\s+Unsupported\("(\w+)"\)/.exec(line)?.[1]
+  const sql = unsupported ?? (native ? nativeTypes[native] : types[type])
   const column = /@map\("(\w+)"\)/.exec(rest)?.[1] ?? name
   return sql ? [`${table}.${column} ${sql}${list} ${optional ? 'null' : 'not null'}`] : []
 }
@@ -64,6 +66,7 @@ describe('prisma/schema.prisma and the migrations', () => {
     ['reports_kind_check', reportKinds],
     ['tool_calls_status_check', toolCallStatuses],
     ['jobs_status_check', jobStatuses],
+    ['passages_kind_check', passageKinds],
   ] as const)('let %s hold what the contract names', async (constraint, names) => {
     const [row] = await store.query<{ text: string }>(
       'SELECT pg_get_constraintdef(oid) AS text FROM pg_constraint WHERE conname = $1',

@@ -1,0 +1,87 @@
+import { Inject, Injectable } from '@nestjs/common'
+import type { AttentionItem } from '#common/contract/canvas.schema.js'
+import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
+import type { Context } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
+import { InProgressStore } from '../broker/in-progress.store.js'
+import { cursorAfter, pageOf, readCursor } from '../node/cursor.js'
+import { type AttentionRow, CanvasRepository, type Since } from './canvas.repository.js'
+import { type Horizon, Horizons } from './horizon.js'
+
+const attention = contract['canvas.attention']
+const counts = contract['canvas.attentionCounts']
+
+/** How long (ms) an active node may show nothing, and an idle one that owes a report may wait for nothing. */
+const stuckAfter = 15 * 60_000
+const restingAfter = 2 * 60_000
+
+/** What needs a person. */
+@Injectable()
+export class AttentionService {
+  constructor(
+    private readonly database: Database,
+    private readonly canvas: CanvasRepository,
+    private readonly horizons: Horizons,
+    private readonly inProgress: InProgressStore,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** @throws SvcError not_found */
+  async list(ctx: Context, input: InputOf<typeof attention>): Promise<OutputOf<typeof attention>> {
+    const horizon = await this.horizons.of(ctx, this.database, input.under)
+    const view = { horizon, before: readCursor(input.after), limit: input.limit + 1 }
+    const rows = await this.canvas.attention(this.database, view, this.since())
+    const { data, ...page } = pageOf(rows, input.limit, (row) => cursorAfter(row.created_at, row.id))
+    return { items: data.flatMap((row) => this.itemsOf(row)), ...page }
+  }
+
+  async counts(ctx: Context, { ids }: InputOf<typeof counts>): Promise<OutputOf<typeof counts>> {
+    const found = await this.countsOf(ids, await this.horizons.of(ctx, this.database))
+    return { counts: Object.fromEntries(ids.map((id) => [id, found.get(id) ?? 0])) }
+  }
+
+  /** Entries of each of these nodes that has any. */
+  async countsOf(ids: readonly string[], horizon: Horizon): Promise<Map<string, number>> {
+    if (ids.length === 0) return new Map()
+    const rows = await this.canvas.attentionOf(this.database, ids, horizon, this.since())
+    return new Map(rows.map((row) => [row.id, this.itemsOf(row).length]))
+  }
+
+  private since(): Since {
+    const now = this.clock.now()
+    return { stuck: new Date(now - stuckAfter), resting: new Date(now - restingAfter) }
+  }
+
+  private itemsOf(row: AttentionRow): AttentionItem[] {
+    const about = { node_id: row.id, node_name: row.name, node_kind: row.kind, status: row.status }
+    const items: AttentionItem[] = []
+    if (row.fault) {
+      items.push({
+        type: 'fault',
+        ...about,
+        since: row.fault.since,
+        message: row.fault.message,
+        fault: row.fault.kind,
+        retry_at: row.fault.retry_at ?? null,
+        remedy: row.fault.retry_at
+          ? 'It is tried again by itself.'
+          : row.status === 'dead'
+            ? 'Send it a message to bring it back, or cancel it.'
+            : 'See to the cause; the node goes on by itself, or with the next message.',
+      })
+    }
+    // text on its way is progress that no row shows
+    const hangs = row.hangs !== null && !(row.hangs === 'active' && this.inProgress.isStreaming(row.id))
+    if (hangs && !row.fault) items.push({ ...about, ...hanging(row), fault: null, retry_at: null })
+    return items
+  }
+}
+
+const hanging = (row: AttentionRow): Pick<AttentionItem, 'type' | 'since' | 'message' | 'remedy'> => ({
+  type: 'hanging',
+  since: row.active_at.toISOString(),
+  ...(row.hangs === 'active'
+    ? { message: 'It is at work, and nothing has come of it for a while.', remedy: 'Interrupt it, or cancel it.' }
+    : { message: 'It owes a report and waits for nothing.', remedy: 'Send it a message, or cancel it.' }),
+})
