@@ -53,11 +53,12 @@ afterAll(async () => {
   await nats?.stop()
 })
 
-const bash = (token?: string) =>
+const bash = (token?: string, patience = 10_000) =>
   gateway.ask({
     method: 'POST',
     path: '/v1/bash',
     body: { cwd: '/tmp', command: 'true' },
+    headers: { 'svc-timeout-ms': String(patience) },
     ...(token !== undefined && { token }),
   })
 
@@ -93,9 +94,27 @@ describe('an operation of a host', () => {
   it('says which host is absent, and what to do', async () => {
     const id = wire.create()
     wire.nodes.get(id)!.place = { host_id: 'gone' }
-    const { status, body } = await bash(gateway.nodeToken(id))
+    const { status, body } = await bash(gateway.nodeToken(id), 400)
     expect([status, body.code, body.host_id, body.retryable]).toEqual([503, 'service_unavailable', 'gone', true])
     expect(body.detail).toMatch(/host gone .*svc sys status/)
+  })
+
+  // The daemon is ready before the host beside it listens.
+  it('waits for a host that is about to come', async () => {
+    const id = wire.create()
+    wire.nodes.get(id)!.place = { host_id: 'late' }
+    const call = bash(gateway.nodeToken(id))
+    await waitFor(() =>
+      wire.asks('lifecycle.node.principal').some(({ input }) => (input as { node_id: string }).node_id === id),
+    )
+    hosts.push(
+      await joinBus(nats.url, 'host', {
+        hostId: 'late',
+        operations: [contract['bash.run']],
+        handlers: { 'bash.run': async () => result },
+      }),
+    )
+    expect((await call).status).toBe(200)
   })
 
   it('needs a scope', async () => {

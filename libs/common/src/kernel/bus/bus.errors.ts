@@ -7,10 +7,13 @@ export const unavailable = (service: string, why: string): SvcError =>
   new SvcError('service_unavailable', `${service} is not available: ${why}`, { service })
 
 /** @param target the host, of a service of which each machine has its own. */
-const missing = (service: string, why: string, target: string | undefined): SvcError =>
-  target === undefined
-    ? unavailable(service, why)
-    : new SvcError('service_unavailable', `${service} ${target} is not available: ${why}`, { service, host_id: target })
+const missing = (failure: 'nobody' | 'lost', service: string, target: string | undefined): SvcError => {
+  const why = failure === 'nobody' ? 'nobody serves this command' : 'the connection to the bus was lost'
+  if (target === undefined) return unavailable(service, why)
+  // Whoever knows that nobody heard it may ask again.
+  const fields = { service, host_id: target, ...(failure === 'nobody' && { delivered: false }) }
+  return new SvcError('service_unavailable', `${service} ${target} is not available: ${why}`, fields)
+}
 
 export interface Called {
   readonly service: string
@@ -21,9 +24,8 @@ export interface Called {
 export const failureOf = (failure: Failure, { service, subject, target }: Called): SvcError => {
   switch (failure) {
     case 'nobody':
-      return missing(service, 'nobody serves this command', target)
     case 'lost':
-      return missing(service, 'the connection to the bus was lost', target)
+      return missing(failure, service, target)
     case 'forbidden':
       return new SvcError('internal', `the bus does not permit ${subject} to this service`, { service })
   }
