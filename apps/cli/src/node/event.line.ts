@@ -40,6 +40,13 @@ export const eventLine = (type: string, data: Fields, out: Output): string | und
       return Number(data.generation) > 1
         ? quiet(`starting again (${data.reason ?? 'generation'} ${data.generation})`)
         : undefined
+    case 'worktree.opened':
+      return quiet(`worktree on ${data.branch}`)
+    case 'worktree.closed':
+    case 'worktree.abandoned':
+      return quiet(`${type.replace('.', ' ')}: ${data.branch}${data.commit ? ` at ${data.commit}` : ''}`)
+    case 'worktree.failed':
+      return out.paint('red', `no worktree: ${data.message}`)
     case 'model.call_unknown':
       return out.paint('yellow', 'the end of a model call is unknown')
     case 'child.reported':

@@ -23,8 +23,8 @@ export class LaunchRefusals {
       const family = await this.nodes.lockFamily(ctx.tx, nodeId)
       const { node } = family
       if (node.status !== 'active' || node.generation !== generation || node.broker_state === 'bound') return
-      const remedy = error.code === 'illegal_transition' ? '' : error.facts.remedy
-      this.engagements.crash(ctx, family, { kind: 'other', message: `${error.message} ${remedy}`.trim() })
+      const { remedy = error.facts.remedy } = error.fields
+      this.engagements.crash(ctx, family, { kind: 'other', message: `${error.message} ${remedy}` })
     })
   }
 }

@@ -40,13 +40,9 @@ export class WorktreeHomes {
 export const treeGone = ({ path, branch, state }: WorktreeRecord, event: string): SvcError => {
   const kept = state === 'closing' || state === 'closed' ? ` Its commits are on the branch ${branch}.` : ''
   const remedy = 'Create a node with a worktree of its own, and the branch as its base if it was kept.'
-  return new SvcError(
-    'illegal_transition',
-    `The worktree at ${path} is ${state}: nobody can work there.${kept} ${remedy}`,
-    {
-      state,
-      event,
-      remedy,
-    },
-  )
+  return new SvcError('illegal_transition', `The worktree at ${path} is ${state}: nobody can work there.${kept}`, {
+    state,
+    event,
+    remedy,
+  })
 }

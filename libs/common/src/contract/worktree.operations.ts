@@ -41,7 +41,6 @@ export const worktreeOperations = [
     listeners: owner,
     gate: ['self', 'svc:act'],
     params: byId,
-    body: z.strictObject({}),
     response: node,
     idempotency: 'key',
     timeout: patience,

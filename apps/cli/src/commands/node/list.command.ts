@@ -56,13 +56,14 @@ export const registerList = (node: Command, shell: Shell): void => {
 
 const tableOf = (nodes: readonly Node[]): string =>
   table(
-    ['ID', 'STATUS', 'KIND', 'ENGINE', 'AGE', 'NAME'],
+    ['ID', 'STATUS', 'KIND', 'ENGINE', 'AGE', 'WORKTREE', 'NAME'],
     nodes.map((node) => [
       node.id,
       node.fault ? `${node.status} (${node.fault.kind})` : node.status,
       node.kind,
       node.engine,
       ago(node.created_at),
+      node.worktree ? node.worktree.state : '',
       brief(node.name),
     ]),
   )

@@ -6,6 +6,9 @@ import { fileText, textOf } from '../../input.js'
 export interface NewOptions {
   readonly engine?: string
   readonly cwd?: string
+  readonly worktree?: boolean
+  readonly branch?: string
+  readonly base?: string
   readonly name?: string
   readonly kind?: string
   readonly parent?: string
@@ -55,6 +58,7 @@ export const nodeBody = async (
     cwd: resolve(here, options.cwd ?? '.'),
     ...(engine && { engine }),
     ...(lifecycle && { lifecycle }),
+    ...worktreeOf(options),
     ...(options.name && { name: options.name }),
     ...(options.kind && { kind: options.kind }),
     ...(options.parent && { parent_id: options.parent }),
@@ -72,6 +76,10 @@ export const nodeBody = async (
     ...(runsProgram && { exec: programOf(trailing, options) }),
   }
 }
+
+/** A branch or a base is one of a worktree. */
+const worktreeOf = ({ worktree, branch, base }: NewOptions): Pick<NodeCreate, 'worktree'> =>
+  worktree || branch || base ? { worktree: { ...(branch && { branch }), ...(base && { base }) } } : {}
 
 const programOf = (argv: readonly string[], { stdin, env }: NewOptions): NonNullable<NodeCreate['exec']> => {
   const form = oneOf(stdinForms, stdin, '--stdin')

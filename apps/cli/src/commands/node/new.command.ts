@@ -21,10 +21,14 @@ is resident and a child terminal. --lifecycle says it yourself.`,
       ['svc node new "count the files" --wait --json', 'wait, and read the outcome as JSON'],
       ['svc node new - --cwd /srv/app < task.md', 'the prompt from a file, work elsewhere'],
       ['svc node new "…" --result-schema shape.json --wait', 'ask for a typed result'],
+      ['svc node new "…" --worktree --base main', 'leave this checkout alone: work on a branch of its own'],
     ],
   })
     .option('--engine <engine>', 'loop (an agent with tools) or exec (a program after --)')
     .option('--cwd <directory>', 'working directory; this one unless given')
+    .option('--worktree', 'work in a git worktree of its own, on a new branch')
+    .option('--branch <name>', 'name of that branch; made of the name of the node unless given')
+    .option('--base <commit>', 'commit, branch or tag that it begins at; HEAD unless given')
     .option('--name <name>', 'name of the node')
     .option('--kind <kind>', 'role of the node, general unless given')
     .option('--parent <id>', 'node that it works for')

@@ -59,6 +59,8 @@ describe('svc, by its owner and inside a node', () => {
         ['x', '--strength', 'strong', '--model', 'openai/m'],
         { prompt: 'x', model: { strength: 'strong', override: 'openai/m' } },
       ],
+      [['x', '--worktree'], { prompt: 'x', worktree: {} }],
+      [['x', '--branch', 'b', '--base', 'v1'], { prompt: 'x', worktree: { branch: 'b', base: 'v1' } }],
       [
         ['x', '--scopes', 'svc:llm, svc:act', '--parent', id],
         { prompt: 'x', scopes: ['svc:llm', 'svc:act'], parent_id: id },

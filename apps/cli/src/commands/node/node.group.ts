@@ -14,6 +14,7 @@ import { registerReports } from './reports.command.js'
 import { registerResult } from './result.command.js'
 import { registerShow } from './show.command.js'
 import { registerWatch } from './watch.command.js'
+import { registerWorktreeAbandon, registerWorktreeClose } from './worktree.command.js'
 
 export const registerNode = (program: Command, shell: Shell): void => {
   const node = program.command('node').description('Create nodes, talk to them, watch them.')
@@ -31,6 +32,8 @@ export const registerNode = (program: Command, shell: Shell): void => {
     registerJobStart,
     registerJobOutput,
     registerJobCancel,
+    registerWorktreeClose,
+    registerWorktreeAbandon,
     registerEvents,
     registerResult,
   ]

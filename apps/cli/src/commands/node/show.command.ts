@@ -24,6 +24,7 @@ const pairsOf = (node: Node): [string, string | number | null][] => [
   ['engine', node.exec ? `${node.engine}: ${node.exec.argv.join(' ')}` : node.engine],
   ['model', node.engine === 'exec' ? null : (node.model.override ?? node.model.strength)],
   ['cwd', node.cwd],
+  ['worktree', node.worktree && worktreeText(node.worktree)],
   ['parent', node.parent_id],
   ['scopes', node.scopes.join(' ')],
   ['generation', `${node.generation}, engagement ${node.engagement}, ${node.cycles} cycles`],
@@ -40,3 +41,6 @@ const pairsOf = (node: Node): [string, string | number | null][] => [
   ['created', `${node.created_at} (${ago(node.created_at)} ago)`],
   ['updated', `${node.updated_at} (${ago(node.updated_at)} ago)`],
 ]
+
+const worktreeText = ({ state, branch, base, commit, repository }: NonNullable<Node['worktree']>): string =>
+  `${state}: ${branch}${commit ? ` at ${commit.slice(0, 12)}` : ''}, from ${base.slice(0, 12)} of ${repository}`
