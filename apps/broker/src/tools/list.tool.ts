@@ -1,47 +1,42 @@
-import { lstat, readdir, readlink } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { ConfinedFiles } from './confined.path.js'
-import { textOf } from './tool.input.js'
+import { ListedTree } from './list.tree.js'
+import { withNearNames } from './near.names.js'
+import { pathOf, wholeOf } from './tool.input.js'
 import { schemaOf, type Tool, ToolError } from './tool.js'
 
-const entriesAtMost = 1000
+const depthUnlessGiven = 2
+const deepest = 5
 
-const described = async (directory: string, name: string): Promise<string> => {
-  try {
-    const stat = await lstat(join(directory, name))
-    if (stat.isDirectory()) return `${name}/`
-    if (stat.isSymbolicLink()) return `${name} -> ${await readlink(join(directory, name))}`
-    return stat.isFile() ? `${name}  ${stat.size}` : `${name}  (special)`
-  } catch {
-    return `${name}  (gone meanwhile)`
-  }
-}
+/** Whether it is a file after all: then there is a better tool. */
+const isFile = async (files: ConfinedFiles, path: string): Promise<boolean> =>
+  files.openToRead(path).then(
+    async (file) => {
+      await file.close()
+      return true
+    },
+    () => false,
+  )
 
 export const listTool = (files: ConfinedFiles): Tool => ({
   name: 'list',
-  description: `Lists a directory: directories end in a slash, files show their size in bytes. At most ${entriesAtMost} entries. To find files by name in the tree below use search with \`glob\`.`,
-  inputSchema: schemaOf({ path: { type: 'string', description: 'The working directory unless given' } }, []),
+  description: `Lists a directory and what lies in it, ${depthUnlessGiven} levels deep unless \`depth\` is given: directories end in a slash, files show their size in bytes. What ignore files name is shown but not gone into. To find files by name use glob.`,
+  inputSchema: schemaOf(
+    {
+      path: { type: 'string', description: 'The working directory unless given' },
+      depth: { type: 'integer', minimum: 1, maximum: deepest, description: 'Levels; 1 for the directory alone' },
+    },
+    [],
+  ),
   acts: true,
-  async run(input) {
-    const path = textOf(input, 'path', '.')
-    const real = await files.existing(path)
-    let names: string[]
+  async run(input, { signal }) {
+    const path = pathOf(input, 'path', '.')
+    const depth = wholeOf(input, 'depth', { min: 1, max: deepest, whenAbsent: depthUnlessGiven })
     try {
-      names = (await readdir(real)).sort()
+      const lines = await withNearNames(files, path, () => new ListedTree(files, { path, depth, signal }).lines())
+      return { output: lines.length ? lines.join('\n') : `${path} is empty.` }
     } catch (error) {
-      throw new ToolError(
-        (error as NodeJS.ErrnoException).code === 'ENOTDIR'
-          ? `${path} is a file: use read.`
-          : `${path}: ${(error as Error).message}`,
-      )
-    }
-    if (!names.length) return { output: `${path} is empty.` }
-    const lines = await Promise.all(names.slice(0, entriesAtMost).map((name) => described(real, name)))
-    const rest = names.length - lines.length
-    return {
-      output:
-        lines.join('\n') +
-        (rest > 0 ? `\n[… ${rest} more entries left out: narrow it down with search or bash …]` : ''),
+      if (error instanceof ToolError && (await isFile(files, path))) throw new ToolError(`${path} is a file: use read.`)
+      throw error
     }
   },
 })

@@ -84,7 +84,9 @@ export interface TextDiff {
 
 /** What changed between two texts, line by line. */
 export const diffOf = (before: string, after: string): TextDiff => {
-  const rows = rowsOf(before.split('\n'), after.split('\n'))
+  const ended = before.endsWith('\n') && after.endsWith('\n')
+  const linesOf = (text: string): string[] => (ended ? text.slice(0, -1) : text).split('\n')
+  const rows = rowsOf(linesOf(before), linesOf(after))
   const near = new Set<number>()
   for (const [at, { sign }] of rows.entries()) {
     if (sign !== ' ') for (let one = at - around; one <= at + around; one += 1) near.add(one)
