@@ -33,6 +33,12 @@ export const groups: readonly Group[] = [
     load: async () => (await import('./commands/bash.command.js')).registerBash,
   },
   {
+    name: 'file',
+    summary: "Read, write and list files of the daemon's machine",
+    shown: () => true,
+    load: async () => (await import('./commands/file/file.group.js')).registerFile,
+  },
+  {
     name: 'push',
     summary: 'Publish a report, as the node that this runs in',
     shown: (shell) => shell.nodeId !== undefined,

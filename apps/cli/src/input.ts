@@ -8,6 +8,13 @@ export const standardInput = async (): Promise<string> => {
   return text
 }
 
+/** Standard input as it comes, to its end. */
+export const standardBytes = async (): Promise<Buffer> => {
+  const pieces: Buffer[] = []
+  for await (const piece of process.stdin) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces)
+}
+
 /** A text argument: `-` reads it from standard input. @throws UsageError when nothing is there */
 export const textOf = async (given: string | undefined, what: string): Promise<string> => {
   const found = given === '-' ? (await standardInput()).replace(/\n$/, '') : given

@@ -36,6 +36,11 @@ export class Output {
     this.#err.write(this.#err.isTTY === true ? printable(text) : text)
   }
 
+  /** The content of a file, as it is where it goes to another program. */
+  bytes(content: Buffer): void {
+    this.#out.write(this.isTerminal ? printable(content.toString()) : content)
+  }
+
   /** One JSON value for a reader, over several lines. */
   json(value: unknown): void {
     this.#out.write(`${JSON.stringify(value, null, 2)}\n`)
