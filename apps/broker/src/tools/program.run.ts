@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { after } from '#machine/clock.js'
 import { OutputCapture } from '#machine/output/output.capture.js'
 import type { ToolCommand, ToolEnd, ToolProcess } from '../process/tool-process.js'
-import type { ToolRun } from './tool.js'
+import type { ToolResult, ToolRun } from './tool.js'
 
 /** What the model is shown; the whole, up to 32 MiB, goes into a file that read can open. */
 const limits = { head: 8000, tail: 22_000, fileLimit: 32 * 1024 * 1024 }
@@ -54,4 +54,24 @@ export const runProgram = async (
   await running.kill(0)
   capture.close()
   return { ...end, output: capture.text().trimEnd(), cut }
+}
+
+/**
+ * What the model is told of a program that was started. A non-zero exit code is a value, not an error.
+ *
+ * @param instead what to do about one that takes longer than its time
+ */
+export const resultOfProgram = (
+  { output, code, signal, cut }: ProgramEnd,
+  { timeout, instead }: { timeout: number; instead: string },
+): ToolResult => {
+  const said = output ? `${output}\n` : ''
+  if (cut === 'abort')
+    return { status: 'canceled', output: `${said}[interrupted: the command was ended]`, exitCode: code }
+  if (cut === 'timeout') {
+    const ended = `[ended after ${timeout / 1000} s, with all it started: ${instead}]`
+    return { status: 'failed', output: said + ended, exitCode: code }
+  }
+  if (signal) return { output: `${said}[ended by ${signal}]`, exitCode: code }
+  return { output: code === 0 ? output || '[no output; exit code 0]' : `${said}[exit code ${code}]`, exitCode: code }
 }

@@ -1,22 +1,13 @@
 import type { NodeSession } from '../node/node.session.js'
 import { toolEnvironment } from '../process/tool-environment.js'
 import type { ToolCommand } from '../process/tool-process.js'
-import { type ProgramEnd, runProgram } from './program.run.js'
+import { resultOfProgram, runProgram } from './program.run.js'
 import { argumentsOf } from './svc.arguments.js'
 import { wholeOf } from './tool.input.js'
-import { schemaOf, type Tool, ToolError, type ToolResult } from './tool.js'
+import { schemaOf, type Tool, ToolError } from './tool.js'
 
 const defaultTimeout = 120
 const longestTimeout = 600
-
-const resultOf = ({ output, code, signal, cut, refusal }: ProgramEnd, timeout: number): ToolResult => {
-  if (refusal) throw new ToolError(`svc could not be started: ${refusal.message}`)
-  const said = output ? `${output}\n` : ''
-  if (cut === 'abort') return { status: 'canceled', output: `${said}[interrupted: svc was ended]` }
-  if (cut === 'timeout') return { status: 'failed', output: `${said}[ended after ${timeout} s: give a longer timeout]` }
-  if (signal) return { output: `${said}[ended by ${signal}]` }
-  return { output: code === 0 ? output || '[no output; exit code 0]' : `${said}[exit code ${code}]`, exitCode: code }
-}
 
 /**
  * The `svc` command by itself, without a shell, for nodes that may not act too: what it does is gated by the node's scopes
@@ -49,6 +40,8 @@ export const svcTool = ({ assignment, serve, processes }: NodeSession, mayAct: b
     const start = (command: ToolCommand) => processes.start(command, place.plan)
     const command = { argv: ['svc', ...args] as [string, ...string[]], cwd: place.cwd, env: place.env }
     const limits = { timeout: timeout * 1000, ...(mayAct && { directory: serve.scratch_dir }) }
-    return resultOf(await runProgram(start, command, call, limits), timeout)
+    const end = await runProgram(start, command, call, limits)
+    if (end.refusal) throw new ToolError(`svc could not be started: ${end.refusal.message}`)
+    return resultOfProgram(end, { timeout: limits.timeout, instead: 'give a longer timeout' })
   },
 })
