@@ -238,6 +238,7 @@ describe('the stream of a node', () => {
         { type: 'job.output', data: { node_id: child, ...chunk, offset: 90, text: 'later\n' } },
       ])
     }
+    expect(own.ids.slice(-3)).toEqual(['1.7', '1.90', '2'])
     await waitFor(() => events.events.at(-1)?.event === 'job.ended')
     expect(events.ids).toEqual(['1', '2'])
   })

@@ -107,13 +107,14 @@ const textOfPage = (page: JobOutput, job: Job, from: number | undefined): string
   const { content, offset, next_offset, size, omitted } = page
   const before =
     from === undefined && offset > 0 ? `[… ${offset} bytes before this: read them from "offset": 0 …]\n` : ''
-  const skipped =
-    from !== undefined && offset > from && omitted ? `[… bytes ${omitted.from} to ${omitted.to} were not kept …]\n` : ''
+  const gap = omitted ? `[… bytes ${omitted.from} to ${omitted.to} were not kept …]\n` : ''
+  const skipped = from !== undefined && offset > from + 3 ? gap : ''
+  const behind = omitted && offset < omitted.from && next_offset === omitted.to ? gap : ''
   const text = content.trimEnd()
   const more =
     next_offset !== null && next_offset < size ? `; there is more: read on with "offset": ${next_offset}` : ''
   const later = !more && page.running && next_offset !== null ? `; what comes next is at "offset": ${next_offset}` : ''
-  return `${before}${skipped}${text ? `${text}\n` : ''}[${stateOf(job)}; ${size} bytes of output${more}${later}]`
+  return `${before}${skipped}${text ? `${text}\n` : ''}${behind}[${stateOf(job)}; ${size} bytes of output${more}${later}]`
 }
 
 const cancelJob = async (session: NodeSession, id: string, call: ToolRun): Promise<ToolResult> => {

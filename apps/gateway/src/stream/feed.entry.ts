@@ -68,7 +68,8 @@ export const jobEntry = (nodeId: string, chunk: JobChunk, seq: number): JobEntry
   kind: 'job',
   nodeId,
   frame: frameOf({
-    id: String(seq),
+    // an id that is a plain number belongs to one event alone: a client that has that one would drop this
+    id: `${seq}.${chunk.offset}`,
     event: 'job.output',
     data: { type: 'job.output', data: { node_id: nodeId, ...chunk } },
   }),

@@ -34,8 +34,8 @@ export const registerJobOutput = (node: Command, shell: Shell): void => {
     for await (const page of pagesOf(svc, { id, jobId, first, follow: options.follow === true })) {
       if (json) out.record(page)
       else {
-        if (page.missing) out.note(`[bytes ${page.missing.from} to ${page.missing.to} were not kept]`)
         out.write(page.content)
+        if (page.missing) out.note(`[bytes ${page.missing.from} to ${page.missing.to} were not kept]`)
       }
     }
     if (json || !options.follow) return
@@ -44,7 +44,8 @@ export const registerJobOutput = (node: Command, shell: Shell): void => {
   })
 }
 
-type Page = JobOutput & { readonly missing: { readonly from: number; readonly to: number } | null }
+/** `missing`: what lies between this page and the next and was not kept. */
+type Page = JobOutput & { readonly missing: JobOutput['omitted'] }
 
 /** The pages of an output, to its end as of now, or to the end of the job. */
 async function* pagesOf(
@@ -54,13 +55,14 @@ async function* pagesOf(
   const path = `/v1/nodes/${encodeURIComponent(wanted.id)}/jobs/${encodeURIComponent(wanted.jobId)}/output`
   for (let offset = wanted.first; ; ) {
     const page = await svc.request<JobOutput>('GET', `${path}?offset=${offset}&limit=${pageBytes}`)
-    const skipped = offset >= 0 && page.offset > offset + 3
-    if (page.content || skipped) yield { ...page, missing: skipped ? { from: offset, to: page.offset } : null }
-    if (page.next_offset === null) return
-    const upToDate = page.next_offset >= page.size || page.next_offset === offset
+    const { content, omitted, next_offset } = page
+    const missing = omitted && page.offset < omitted.from && next_offset === omitted.to ? omitted : null
+    if (content || missing) yield { ...page, missing }
+    if (next_offset === null) return
+    const upToDate = next_offset >= page.size || next_offset === offset
     if (upToDate && !(wanted.follow && page.running)) return
     if (upToDate) await pause(lookEvery)
-    offset = page.next_offset
+    offset = next_offset
   }
 }
 
