@@ -15,7 +15,7 @@ RUN node scripts/build.mjs \
 FROM node:24-bookworm-slim
 # What the host's nodes work with; the services need none of it.
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends bash bubblewrap ca-certificates git procps ripgrep \
+ && apt-get install --yes --no-install-recommends acl bash bubblewrap ca-certificates git procps ripgrep \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 ENV NODE_ENV=production PATH=/app/bin:$PATH

@@ -95,4 +95,35 @@ describeWithEngine('docker compose up --build --wait', () => {
     expect(stdout).toMatch(/^nats_url\n/)
     expect(stdout).not.toMatch(/DATABASE_URL|REDIS_URL|CREDENTIALS_KEY|NODE_TOKEN_KEY/)
   })
+
+  it('gives each node an account of its own, which reads neither that credential nor another node', async () => {
+    const client = await daemon.client()
+    const { sandbox } = await client.system.status()
+    expect(sandbox).toMatchObject([{ level: 'account' }])
+    const tries = [
+      'id -u',
+      'cat /secrets/nats_url',
+      'ls /data',
+      'ls /data/nodes',
+      'cat /data/accounts.json',
+      'cat /proc/*/environ | tr "\\0" "\\n" | grep SVC_BROKER_MARK | sort -u | wc -l',
+      'echo made > by-node && cat by-node',
+      'svc --version',
+      'echo home > ~/f && cat ~/f',
+    ]
+    const script = tries.map((command) => `${command} 2>/dev/null || echo refused`).join('\n')
+
+    const outcomes = await Promise.all([
+      client.nodes.createAndWait(program('sh', '-c', script)),
+      client.nodes.createAndWait(program('id', '-u')),
+    ])
+
+    const [account, credential, data, nodes, accounts, , made, , home] = String(outcomes[0].final_report?.body).split(
+      '\n',
+    )
+    expect(Number(account)).toBeGreaterThanOrEqual(200_000)
+    expect(outcomes[1].final_report?.body).not.toBe(account)
+    expect([credential, data, nodes, accounts]).toEqual(Array(4).fill('refused'))
+    expect([made, home]).toEqual(['made', 'home'])
+  })
 })

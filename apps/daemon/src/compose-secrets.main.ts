@@ -39,8 +39,10 @@ hand('nats', {
   }),
 })
 hand('migrate', { database_url: databaseUrl })
-// The host runs what agents ask for: it gets its way to the bus and nothing else.
-hand('host', { nats_url: natsUrl('host') })
+const [uid, gid] = (process.env.HOST_OWNER ?? '0:0').split(':').map(Number) as [number, number]
+if (!Number.isInteger(uid) || !Number.isInteger(gid)) throw new Error('HOST_OWNER must be uid:gid in numbers')
+// The host runs what agents ask for: it gets its way to the bus and nothing else, closed to the accounts of nodes.
+hand('host', { nats_url: natsUrl('host') }, { uid, gid })
 const keys: Partial<Record<ServiceName, Record<string, string>>> = {
   gateway: { 'node-token.key': key('node-token.key') },
   lifecycle: { 'node-token.key': key('node-token.key') },
@@ -50,20 +52,22 @@ for (const { name } of services) {
   hand(name, { database_url: databaseUrl, redis_url: redisUrl, nats_url: natsUrl(name), ...keys[name] })
 }
 
-// The host's own volume belongs to the account that nodes run as, which the image can't know.
-const [uid, gid] = (process.env.HOST_OWNER ?? '1000:1000').split(':').map(Number)
-if (!Number.isInteger(uid) || !Number.isInteger(gid)) throw new Error('HOST_OWNER must be uid:gid in numbers')
+// The host's own volume belongs to the account that it runs as, which the image can't know.
 const hostData = join(root, 'host-data')
 mkdirSync(hostData, { recursive: true })
-chownSync(hostData, uid as number, gid as number)
+chownSync(hostData, uid, gid)
 
-function hand(audience: string, files: Record<string, string>): void {
+function hand(audience: string, files: Record<string, string>, only?: { uid: number; gid: number }): void {
   const directory = join(root ?? '', audience)
   mkdirSync(directory, { recursive: true })
-  chmodSync(directory, 0o755)
+  const place = (path: string, mode: number): void => {
+    chmodSync(path, mode)
+    if (only) chownSync(path, only.uid, only.gid)
+  }
+  place(directory, only ? 0o500 : 0o755)
   for (const [name, content] of Object.entries(files)) {
     writeFileSync(join(directory, name), `${content}\n`)
-    chmodSync(join(directory, name), 0o444)
+    place(join(directory, name), only ? 0o400 : 0o444)
   }
 }
 
