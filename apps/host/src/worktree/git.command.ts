@@ -57,7 +57,7 @@ const quiet = {
 
 /**
  * Runs git for the host, as the account of the host: on repositories whose files an agent may have written. What makes
- * that safe stands in `docs/adr/0009-worktrees.md`.
+ * that safe stands in `docs/adr/0010-worktrees.md`.
  */
 export class GitCommand {
   readonly #clock: Clock = systemClock

@@ -1,12 +1,17 @@
-import { Injectable } from '@nestjs/common'
+import { Inject, Injectable } from '@nestjs/common'
 import { contract, type OutputOf } from '#common/contract/index.js'
 import { Bus } from '#common/kernel/bus/bus.js'
+import { CLOCK, type Clock, pause } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { SvcError } from '#common/kernel/errors.js'
-import { HostRegistry } from '../supervision/host.registry.js'
+import { HostRegistry, type KnownHost } from '../supervision/host.registry.js'
 import type { WorktreeRecord } from './worktree.record.js'
 
 type Op = typeof contract
+
+/** How long (ms) a host may be silent before it is said that none is there. */
+const hearingMs = 4000
+const lookEveryMs = 50
 
 const placeOf = (nodeId: string, { git_dir, branch }: WorktreeRecord) => ({ node_id: nodeId, git_dir, branch })
 
@@ -16,6 +21,7 @@ export class WorktreeHost {
   constructor(
     private readonly bus: Bus,
     private readonly hosts: HostRegistry,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /**
@@ -27,10 +33,19 @@ export class WorktreeHost {
     ctx: Context,
     input: { node_id: string; cwd: string; branch: string; base: string },
   ): Promise<OutputOf<Op['host.worktree.inspect']> & { host_id: string }> {
-    const host = this.hosts.choose()
-    if (!host) throw new SvcError('service_unavailable', 'No host is there to make a worktree.', { service: 'host' })
-    const target = host.host_id
+    const target = (await this.present(ctx)).host_id
     return { ...(await this.bus.call(contract['host.worktree.inspect'], ctx, input, { target })), host_id: target }
+  }
+
+  /** Hosts are heard within a heartbeat after this process began to lead. */
+  private async present(ctx: Context): Promise<KnownHost> {
+    for (const until = this.clock.monotonic() + hearingMs; ; ) {
+      const host = this.hosts.choose()
+      if (host) return host
+      if (this.clock.monotonic() > until || ctx.signal.aborted) break
+      await pause(this.clock, lookEveryMs, ctx.signal)
+    }
+    throw new SvcError('service_unavailable', 'No host is there to make a worktree.', { service: 'host' })
   }
 
   async create(ctx: Context, nodeId: string, worktree: WorktreeRecord): Promise<void> {
