@@ -5,9 +5,10 @@ import { machineLimits } from '#common/contract/machine.schema.js'
 import { abortedBy } from '#common/kernel/bus/bus.errors.js'
 import type { Clock } from '#common/kernel/clock.js'
 import { SvcError } from '#common/kernel/errors.js'
-import type { Command, CommandEnd } from '#machine/process/command.js'
+import type { Command, CommandEnd, RunningCommand } from '#machine/process/command.js'
 import { startCommand } from '#machine/process/start.command.js'
 import { BashOutput } from './bash.output.js'
+import { mayRemain } from './bash.remains.js'
 
 type Asked = InputOf<(typeof contract)['bash.run']>
 type Answer = OutputOf<(typeof contract)['bash.run']>
@@ -50,22 +51,39 @@ export const execute = async ({ asked, place, signal, largest, clock }: Executio
   })
   if (asked.stdin !== undefined) running.write(asked.stdin)
   running.closeInput()
-  const { promise: broken, resolve: breakOff } = Promise.withResolvers<'timed_out' | 'left'>()
-  const onAbort = (): void => breakOff('left')
-  const callOff = clock.after(asked.timeout, () => breakOff('timed_out'))
-  signal.addEventListener('abort', onAbort, { once: true })
-  const how = await Promise.race([running.ended.then(() => 'ended' as const), broken])
-  callOff()
-  signal.removeEventListener('abort', onAbort)
-  await running.kill(how === 'ended' ? 0 : graceMs)
+  const how = await firstOf(running, asked.timeout, signal, clock)
+  const lived = clock.monotonic() - begun
+  await endAll(running, how, { place, lived })
   const end = await running.ended
   if (end.refusal) return { kind: 'refused', error: refusalOf(end.refusal) }
   if (how === 'left') return { kind: 'cut_off', error: abortedBy(signal) }
-  const duration_ms = Math.round(clock.monotonic() - begun)
-  return {
-    kind: 'answer',
-    answer: answerOf(end, { stdout, stderr, duration_ms, timed_out: how === 'timed_out', largest }),
-  }
+  const facts = { stdout, stderr, duration_ms: Math.round(lived), timed_out: how === 'timed_out', largest }
+  return { kind: 'answer', answer: answerOf(end, facts) }
+}
+
+type How = 'ended' | 'timed_out' | 'left'
+
+const firstOf = async (running: RunningCommand, timeout: number, signal: AbortSignal, clock: Clock): Promise<How> => {
+  const { promise: broken, resolve: breakOff } = Promise.withResolvers<How>()
+  const onAbort = (): void => breakOff('left')
+  const callOff = clock.after(timeout, () => breakOff('timed_out'))
+  signal.addEventListener('abort', onAbort, { once: true })
+  const how = await Promise.race([running.ended.then((): How => 'ended'), broken])
+  callOff()
+  signal.removeEventListener('abort', onAbort)
+  return how
+}
+
+/** Ends the command, or what one that has ended left behind. */
+const endAll = async (
+  running: RunningCommand,
+  how: How,
+  { place, lived }: { readonly place: ExecutionOrder['place']; readonly lived: number },
+): Promise<void> => {
+  if (how !== 'ended') return running.kill(graceMs)
+  const certain =
+    running.pid === undefined || (place.plan?.level !== 'bubblewrap' && !mayRemain(running.pid, place.mark, lived))
+  if (!certain) await running.kill(0)
 }
 
 interface Facts {
