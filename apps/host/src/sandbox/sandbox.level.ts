@@ -13,6 +13,7 @@ export interface SandboxLevel {
   readonly detail: string
   readonly bwrap?: string
   readonly nestingRefused?: boolean
+  readonly takesOpenFiles?: boolean
 }
 
 export const SANDBOX_LEVEL = Symbol('sandbox level')
@@ -56,7 +57,8 @@ const tryBubblewrap = async (): Promise<SandboxLevel | string> => {
   const refusal = await refusalOf(bwrap, [])
   if (refusal !== undefined) return `bubblewrap can't make namespaces: ${refusal}`
   const nestingRefused = (await refusalOf(bwrap, ['--disable-userns'])) === undefined
-  return { level: 'bubblewrap', detail: bwrap, bwrap, nestingRefused }
+  const takesOpenFiles = (await run(bwrap, ['--help'])).stdout.includes('--ro-bind-fd')
+  return { level: 'bubblewrap', detail: bwrap, bwrap, nestingRefused, takesOpenFiles }
 }
 
 /** Why nodes can't have accounts of their own; undefined when they can. */

@@ -81,7 +81,11 @@ export class SandboxPlanner {
     const links = await this.#links([cwd, ...granted.map(({ name }) => name)], mounts, directories, homeAt)
     return {
       level: level.level,
-      ...(level.bwrap !== undefined && { bwrap: level.bwrap, nestingRefused: level.nestingRefused === true }),
+      ...(level.bwrap !== undefined && {
+        bwrap: level.bwrap,
+        nestingRefused: level.nestingRefused === true,
+        takesOpenFiles: level.takesOpenFiles === true,
+      }),
       mounts,
       frozen: await this.#frozen(mounts, tree ?? at, common),
       hidden: await this.#hidden(mounts),

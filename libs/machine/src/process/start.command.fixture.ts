@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { accessSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,6 +17,10 @@ export const hasBubblewrap = ((): boolean => {
   }
 })()
 
+/** Since which bubblewrap takes open files is not told by its version: some were repaired. */
+export const takesOpenFiles =
+  hasBubblewrap && execFileSync(bwrap, ['--help'], { encoding: 'utf8' }).includes('--ro-bind-fd')
+
 /** Directories of a node and of the person, and programs that are run in them. */
 export class Ground {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'svc-command-')))
@@ -33,6 +38,7 @@ export class Ground {
       level: 'bubblewrap',
       bwrap,
       nestingRefused: true,
+      takesOpenFiles,
       mounts: [{ path: this.cwd, mode: 'write' }],
       frozen: [],
       hidden: [],

@@ -1,11 +1,20 @@
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { describeWhere } from '#common/testing/describe-with-engine.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { readProcesses } from './process-table.js'
 import { carries } from './process-tree.js'
-import { Ground, hasBubblewrap } from './start.command.fixture.js'
+import { Ground, hasBubblewrap, takesOpenFiles } from './start.command.fixture.js'
 
 /** Living processes whose command line holds the word. */
 const named = (word: string): number[] =>
@@ -149,11 +158,17 @@ describeWhere(hasBubblewrap, 'bubblewrap', 'a command in a sandbox', () => {
     })
 
     // Whoever may write there would be shown what the link leads to.
-    it('a mount that became a link', async () => {
-      const link = join(ground.root, 'became-a-link')
+    it.each([true, false])('a mount that became a link, or lies behind one (by open files: %s)', async (given) => {
+      const link = join(ground.root, `became-a-link-${given}`)
       symlinkSync('/etc', link)
-      const plan = ground.plan({ mounts: [...ground.plan().mounts, { path: link, mode: 'read' }] })
-      expect((await ground.bash('true', { plan })).refusal).toMatchObject({ syscall: 'sandbox' })
+      for (const path of [link, join(link, 'ssl')]) {
+        const plan = ground.plan({
+          takesOpenFiles: given && takesOpenFiles,
+          mounts: [...ground.plan().mounts, { path, mode: 'read' }],
+        })
+        const { refusal } = await ground.bash('true', { plan })
+        expect(refusal).toMatchObject({ syscall: 'sandbox', message: expect.stringMatching(/is a link by now/) })
+      }
     })
   })
 
@@ -239,6 +254,43 @@ describeWhere(hasBubblewrap, 'bubblewrap', 'a command in a sandbox', () => {
     })
     expect({ code, bytes }).toEqual({ code: 0, bytes: 300_000_000 })
     expect(most - before).toBeLessThan(120_000_000)
+  })
+})
+
+describeWhere(takesOpenFiles, 'a bubblewrap that takes open files', 'a mount', () => {
+  // A node that may write above another's directory puts a link there between the look and the mount.
+  it('shows what was there when it was started, however fast a link to something else is put in its place', async () => {
+    const secret = join(ground.root, 'person/keys')
+    const shared = join(ground.root, 'exchanged')
+    const mount = join(shared, 'mount')
+    for (const directory of [secret, mount]) mkdirSync(directory, { recursive: true })
+    writeFileSync(join(secret, 'key'), 'the key')
+    const plan = ground.plan({ mounts: [...ground.plan().mounts, { path: mount, mode: 'read' }] })
+    let shown = 0
+    for (let run = 0; run < 60; run += 1) {
+      let over = false
+      const ended = ground.bash(`ls ${mount}`, { plan }).then((end) => {
+        over = true
+        return end
+      })
+      for (let turn = 0; !over; turn += 1) {
+        // The command was started with the directory in its place.
+        if (turn % 2 === 0) {
+          renameSync(mount, join(shared, 'away'))
+          symlinkSync(secret, mount)
+        } else {
+          rmSync(mount)
+          renameSync(join(shared, 'away'), mount)
+        }
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      if (lstatSync(mount).isSymbolicLink()) {
+        rmSync(mount)
+        renameSync(join(shared, 'away'), mount)
+      }
+      if ((await ended).stdout.includes('key')) shown += 1
+    }
+    expect(shown).toBe(0)
   })
 })
 

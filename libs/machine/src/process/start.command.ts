@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { firstMoved } from '../sandbox/path.look.js'
+import { HeldSources } from '../sandbox/held.sources.js'
+import { lookAt } from '../sandbox/path.look.js'
 import { sandboxArgv } from '../sandbox/sandbox.argv.js'
 import type { SandboxPlan } from '../sandbox/sandbox.plan.js'
 import type { Command, RunningCommand } from './command.js'
@@ -35,6 +36,9 @@ const plain = ({ argv, cwd, env, plan, mark, input }: Command): ChildProcess => 
 const refusal = (message: string, syscall: 'spawn' | 'sandbox'): NodeJS.ErrnoException =>
   Object.assign(new Error(message), { code: 'EINVAL', syscall })
 
+/** Bubblewrap's status and its options come before what is opened for it. */
+const firstSource = 5
+
 /** Variables by which the processes of a data directory and of a node are found again. */
 const isMark = (name: string): boolean => /^SVC_[A-Z]+_MARK$/.test(name)
 
@@ -45,9 +49,6 @@ const isMark = (name: string): boolean => /^SVC_[A-Z]+_MARK$/.test(name)
 const sandboxed = (command: Command, plan: SandboxPlan): SandboxedCommand => {
   const { argv, cwd, mark, input } = command
   if (!argv[0]) throw refusal('its name is empty', 'spawn')
-  // Whoever may write there put a link in its place, to be shown, or to write, what the link leads to.
-  const moved = firstMoved([...plan.mounts.map(({ path }) => path), ...plan.frozen])
-  if (moved) throw refusal(`${moved} is a link by now, or lies behind one`, 'sandbox')
   const env: Record<string, string> = {
     HOME: plan.homeAt,
     TMPDIR: '/tmp',
@@ -57,13 +58,19 @@ const sandboxed = (command: Command, plan: SandboxPlan): SandboxedCommand => {
   }
   const marks = Object.fromEntries(Object.entries(env).filter(([name]) => isMark(name)))
   const variables = Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value])
-  const options = [...sandboxArgv(plan, cwd), ...variables]
-  if (options.some((option) => option.includes('\0'))) throw refusal('there is a zero byte in its environment', 'spawn')
-  const child = spawn(plan.bwrap!, ['--json-status-fd', '3', '--args', '4', '--', ...argv], {
-    cwd: '/',
-    env: marks,
-    detached: true,
-    stdio: [...stdioOf(input), 'pipe', 'pipe'],
-  })
-  return new SandboxedCommand(command, child, options)
+  const sources = new HeldSources(plan.takesOpenFiles === true, firstSource)
+  try {
+    const options = [...sandboxArgv(plan, cwd, lookAt, sources.hold), ...variables]
+    if (options.some((option) => option.includes('\0')))
+      throw refusal('there is a zero byte in what it is given', 'spawn')
+    const child = spawn(plan.bwrap!, ['--json-status-fd', '3', '--args', '4', '--', ...argv], {
+      cwd: '/',
+      env: marks,
+      detached: true,
+      stdio: [...stdioOf(input), 'pipe', 'pipe', ...sources.channels],
+    })
+    return new SandboxedCommand(command, child, options)
+  } finally {
+    sources.close()
+  }
 }

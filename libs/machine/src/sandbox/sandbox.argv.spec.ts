@@ -86,6 +86,17 @@ describe('the options for bubblewrap', () => {
     ])
   })
 
+  it('go by what was opened where programs may write', () => {
+    const held = sandboxArgv(
+      plan({ frozen: ['/home/ada/work/.git/config'], system: ['/usr'] }),
+      '/home/ada/work',
+      () => 'directory',
+      (path) => (path.endsWith('.git') ? 6 : path.endsWith('config') ? 7 : 5),
+    ).join(' ')
+    expect(held).toContain('--bind-fd 5 /home/ada/work --bind-fd 6 /home/ada/work/.git --ro-bind-fd 7 ')
+    expect(held).toContain('--ro-bind /usr /usr')
+  })
+
   // Else a program renames the directory above, and the next one finds nothing to hide where it was.
   it('hold what something hidden lies in', () => {
     const layers = layersOf({ hidden: ['/home/ada/work/a/b/data'] })

@@ -15,6 +15,9 @@ const isolation = [
   'ALL',
 ] as const
 
+/** Answers an open file's number for a path, or nothing where the path itself must do; throws to refuse it. */
+export type Hold = (path: string) => number | undefined
+
 /** Something that stands at a path of the sandbox, and the options that put it there. */
 interface Layer {
   readonly path: string
@@ -29,8 +32,20 @@ const depthOf = (path: string): number => (path === '/' ? 0 : path.split('/').le
 /**
  * The options of bubblewrap for a plan of that level. What lies deeper is laid over what lies above it, so that a worktree
  * is seen inside of the hidden data directory, and a hidden directory is not seen inside of a mount.
+ *
+ * @param hold is asked for each place where programs may write: by which open file it goes to bubblewrap
  */
-export const sandboxArgv = (plan: SandboxPlan, cwd: string, look: Look = lookAt): string[] => {
+export const sandboxArgv = (
+  plan: SandboxPlan,
+  cwd: string,
+  look: Look = lookAt,
+  hold: Hold = () => undefined,
+): string[] => {
+  const held = (write: boolean, path: string): Layer => {
+    const channel = hold(path)
+    const option = write ? '--bind' : '--ro-bind'
+    return channel === undefined ? bound(option, path) : { path, options: [`${option}-fd`, String(channel), path] }
+  }
   const showsOf = seenOf(plan)
   // What lies in the node's own directories is not what the mounts have there.
   const frozen = plan.frozen.filter((path) => showsOf(path) !== 'own' && look(path) !== 'nothing')
@@ -42,9 +57,9 @@ export const sandboxArgv = (plan: SandboxPlan, cwd: string, look: Look = lookAt)
     { path: '/dev', options: ['--dev', '/dev'] },
     bound('--bind', plan.temporary, '/tmp'),
     bound('--bind', plan.home, plan.homeAt),
-    ...plan.mounts.map(({ path, mode }) => bound(mode === 'write' ? '--bind' : '--ro-bind', path)),
-    ...pinned(plan, changeable),
-    ...frozen.map((path) => bound('--ro-bind', path)),
+    ...plan.mounts.map(({ path, mode }) => held(mode === 'write', path)),
+    ...pinned(plan, changeable).map((path) => held(true, path)),
+    ...frozen.map((path) => held(false, path)),
     ...hidden.flatMap((path) => hiddenLayer(path, look)),
   ]
   const sorted = layers.toSorted((one, other) => depthOf(one.path) - depthOf(other.path))
@@ -78,14 +93,14 @@ const systemLayer = (path: string, look: Look): Layer[] => {
  * The directories between a mount and what is frozen or hidden in it, bound onto themselves: what is mounted on can't be
  * renamed. Else a program moves them out of the way, and the next one sees what was hidden, or writes what was frozen.
  */
-const pinned = ({ mounts }: SandboxPlan, held: readonly string[]): Layer[] => {
+const pinned = ({ mounts }: SandboxPlan, held: readonly string[]): string[] => {
   const pins = new Set<string>()
   for (const path of held) {
     const writable = mounts.filter((mount) => mount.mode === 'write' && within(path, mount.path))
     const top = writable.reduce((most, mount) => Math.max(most, depthOf(mount.path)), -1)
     if (top >= 0) for (let at = dirname(path); depthOf(at) > top; at = dirname(at)) pins.add(at)
   }
-  return [...pins].map((path) => bound('--bind', path))
+  return [...pins]
 }
 
 const hiddenLayer = (path: string, look: Look): Layer[] => {

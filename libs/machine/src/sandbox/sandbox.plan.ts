@@ -18,6 +18,8 @@ export interface SandboxPlan {
   readonly bwrap?: string
   /** Whether programs can be kept from making user namespaces of their own (`--disable-userns`). */
   readonly nestingRefused?: boolean
+  /** Whether bubblewrap takes open files in place of paths (`--bind-fd`, from its version 0.10, and where it was repaired). */
+  readonly takesOpenFiles?: boolean
   /** Real paths; the first is the working directory, which alone may be missing. */
   readonly mounts: readonly Mount[]
   /** Files and directories inside the mounts that stay as they are: what git would run for the person. */
