@@ -113,11 +113,19 @@ describe('a job', () => {
     )
   })
 
-  it('lives through the rest of its node and a restart of every service', async () => {
+  it('lives through the rest of its node, a new process of it, and a restart of every service', async () => {
     const id = await resting('keep a server')
     const job = await start(id, 'for n in $(seq 1 400); do echo $n; sleep 0.1; done')
     await waitFor(async () => (await output(job)).size > 5, { what: 'its first lines' })
     const host = daemon.processes.find('host')
+    for (const broker of daemon.processes.brokers()) daemon.processes.kill(broker)
+    mock.conversation({ prompt: 'is it still there' }, [{ text: 'x' }, { text: 'it is' }])
+    await client.nodes.message(id, { body: 'is it still there' })
+    await waitFor(async () => (await client.nodes.retrieve(id)).generation > 1, { what: 'its next process' })
+    await waitFor(async () => (await client.nodes.retrieve(id)).status === 'idle', {
+      timeout: 15_000,
+      what: 'its rest',
+    })
     daemon.processes.kill('daemon')
     for (const name of ['nats', 'redis', 'postgres'] as const) daemon.processes.kill(name)
     await daemon.startAgain()

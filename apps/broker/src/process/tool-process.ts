@@ -1,8 +1,8 @@
+import { TokenFilter } from '#machine/output/token.redaction.js'
 import type { Command, CommandEnd, RunningCommand } from '#machine/process/command.js'
 import { carries, endTree, killTree } from '#machine/process/process-tree.js'
 import { startCommand } from '#machine/process/start.command.js'
 import type { SandboxPlan } from '#machine/sandbox/sandbox.plan.js'
-import { TokenFilter } from './token.redaction.js'
 
 /** A program of the node's; the token never stands in the output that is told. */
 export type ToolCommand = Omit<Command, 'plan' | 'mark'>

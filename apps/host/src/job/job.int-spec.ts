@@ -35,7 +35,10 @@ class JobHost {
   child!: ChildProcess
   peer!: TestPeer
 
-  constructor(private readonly natsUrl: string) {}
+  constructor(
+    private readonly natsUrl: string,
+    private readonly extra: Record<string, string> = {},
+  ) {}
 
   async start(): Promise<void> {
     this.peer ??= await joinBus(this.natsUrl, 'lifecycle', {
@@ -47,7 +50,7 @@ class JobHost {
       handlers: {
         'lifecycle.host.hello': async (_ctx, input) => {
           this.hellos.push(input as Hello)
-          return { accepted: true, consent: true }
+          return { accepted: true, consent: false }
         },
         'lifecycle.host.jobEnded': async (_ctx, input) => {
           if (!this.takes) throw new SvcError('service_unavailable')
@@ -69,6 +72,7 @@ class JobHost {
         SVC_DATA_DIR: this.dataDir,
         SVC_LOG_LEVEL: 'warn',
         SVC_BROKER_WARM: '0',
+        ...this.extra,
       },
       stdio: ['ignore', 'inherit', 'inherit'],
     })
@@ -89,6 +93,7 @@ class JobHost {
       node_cwd: this.workDir,
       git_dir: null,
       scopes: ['svc:act', 'svc:llm'],
+      consent: true,
       token,
       base_url: 'http://127.0.0.1:1',
       ...more,
@@ -159,10 +164,11 @@ describe('a job of the host', () => {
   beforeAll(async () => {
     nats = await NatsProcess.start()
   })
-  beforeEach(async () => {
-    host = new JobHost(nats.url)
+  const begin = async (extra: Record<string, string> = {}): Promise<void> => {
+    host = new JobHost(nats.url, extra)
     await host.start()
-  })
+  }
+  beforeEach(() => begin())
   afterEach(() => host.close())
   afterAll(() => nats.stop())
 
@@ -217,6 +223,27 @@ describe('a job of the host', () => {
     expect(await host.cancel(order)).toEqual({ state: 'ending' })
     expect(await host.endOf(order)).toMatchObject({ status: 'killed' })
     expect(named(mark)).toEqual([])
+  })
+
+  it('does so, and is lost with its host, also where nothing holds it', async () => {
+    await host.close()
+    await begin({ SVC_SANDBOX: 'none' })
+    const mark = word()
+    const canceled = host.order(escapee(mark))
+    await host.run(canceled)
+    await host.appeared('up')
+    await host.cancel(canceled)
+    expect(await host.endOf(canceled)).toMatchObject({ status: 'killed' })
+    expect(named(mark)).toEqual([])
+    rmSync(host.file('up'))
+    const lost = host.order(escapee(mark))
+    await host.run(lost)
+    await host.appeared('up')
+    await host.stop('SIGKILL')
+    expect(named(mark).length).toBeGreaterThan(0)
+    await host.start()
+    expect(named(mark)).toEqual([])
+    expect(await host.endOf(lost)).toMatchObject({ status: 'lost' })
   })
 
   it('leaves nothing in the background when it ends by itself', async () => {

@@ -98,6 +98,7 @@ export class JobService {
       this.#take(job_id, node_id, Promise.resolve(neverRun('exited', refusal)))
       return { state: 'ended' }
     }
+    if (order.consent) this.planner.consented = true
     const process = this.#process(order)
     this.#running.set(job_id, process)
     this.onCount()

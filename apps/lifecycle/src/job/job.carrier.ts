@@ -8,6 +8,8 @@ import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { deriveNodeToken } from '#common/kernel/tokens.js'
 import { NodeRepository } from '../node/node.repository.js'
+import { SandboxGate } from '../sandbox/sandbox.gate.js'
+import { HostRegistry } from '../supervision/host.registry.js'
 import { NODE_TOKEN_KEY } from '../supervision/launcher.js'
 import { WorktreeHomes } from '../worktree/worktree.home.js'
 import { JobQueue } from './job.queue.js'
@@ -32,6 +34,8 @@ export class JobCarrier implements OnModuleInit {
     private readonly nodes: NodeRepository,
     private readonly jobs: JobRepository,
     private readonly queue: JobQueue,
+    private readonly hosts: HostRegistry,
+    private readonly gate: SandboxGate,
     private readonly homes: WorktreeHomes,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(NODE_TOKEN_KEY) private readonly tokenKey: Buffer,
@@ -77,7 +81,8 @@ export class JobCarrier implements OnModuleInit {
 
   private async order(job: JobRecord): Promise<void> {
     const node = await this.nodes.find(this.database, job.node_id)
-    if (!node || node.status === 'canceled') return
+    const host = this.hosts.find(job.host_id)
+    if (!node || !host || node.status === 'canceled') return
     const order = {
       job_id: job.id,
       node_id: node.id,
@@ -87,6 +92,7 @@ export class JobCarrier implements OnModuleInit {
       node_cwd: node.cwd,
       git_dir: await this.homes.gitDirOf(this.database, node),
       scopes: [...node.scopes],
+      consent: await this.gate.requireOn(this.database, host, node),
       token: deriveNodeToken(this.tokenKey, node.id, node.generation),
       base_url: baseUrlOf(this.settings),
     }

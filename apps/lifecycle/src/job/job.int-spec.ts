@@ -99,6 +99,20 @@ describe('starting a job', () => {
     expect(await failure(start(node.id))).toMatchObject({ code: 'illegal_transition' })
     expect(unhosted).toMatchObject({ refusal: { code: 'service_unavailable' }, jobs: [] })
   })
+
+  it('waits for the consent of the owner where its host has no sandbox', async () => {
+    const { node } = await lifecycle.running()
+    const held = lifecycle.host.sandbox
+    lifecycle.host.sandbox = { level: 'none', detail: 'none works here' }
+    await lifecycle.host.hello()
+    try {
+      expect(await failure(start(node.id))).toMatchObject({ code: 'sandbox_required' })
+      expect((await lifecycle.call('nodes.jobs.list', { id: node.id, limit: 50 })).data).toEqual([])
+    } finally {
+      lifecycle.host.sandbox = held
+      await lifecycle.host.hello()
+    }
+  })
 })
 
 describe('a job whose host was not told', () => {

@@ -11,7 +11,9 @@ import { cursorAfter, pageOf, readCursor } from '../node/cursor.js'
 import { NodeAccess } from '../node/node.access.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
+import { SandboxGate } from '../sandbox/sandbox.gate.js'
 import { HostRegistry, type KnownHost } from '../supervision/host.registry.js'
+import { WorktreeHomes } from '../worktree/worktree.home.js'
 import { JobCarrier } from './job.carrier.js'
 import { type JobRecord, toJob } from './job.record.js'
 import { JobRepository } from './job.repository.js'
@@ -34,6 +36,8 @@ export class JobService {
     private readonly access: NodeAccess,
     private readonly carrier: JobCarrier,
     private readonly hosts: HostRegistry,
+    private readonly gate: SandboxGate,
+    private readonly homes: WorktreeHomes,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -45,7 +49,10 @@ export class JobService {
     return { ...page, data: page.data.map(toJob) }
   }
 
-  /** @throws SvcError not_found, illegal_transition (canceled), quota_exceeded, service_unavailable (no host) */
+  /**
+   * @throws SvcError not_found, illegal_transition (canceled, or its worktree is gone), quota_exceeded, sandbox_required,
+   * service_unavailable (no host)
+   */
   start(ctx: Context, input: InputOf<typeof start>): Promise<Written<Job>> {
     return this.writer.once(ctx, { operation: start.name, input }, async (within) => {
       const node = await this.nodes.lock(within.tx, input.id)
@@ -57,6 +64,8 @@ export class JobService {
         })
       }
       const host = this.hostOf(node)
+      await this.homes.requireUsable(within.tx, node, 'start_job')
+      await this.gate.requireOn(within.tx, host, node)
       await this.requireRoom(within, node, host)
       const job = this.build(node, host, input)
       this.jobs.insert(within.tx, job)

@@ -45,6 +45,10 @@ export const jobInternalOperations = [
       node_cwd: z.string(),
       git_dir: z.string().nullable(),
       scopes: z.array(z.string()),
+      consent: z
+        .boolean()
+        .default(false)
+        .meta({ description: 'Whether the owner consented to running it without a sandbox' }),
       token: z.string(),
       base_url: z.string(),
     }),

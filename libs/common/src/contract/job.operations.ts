@@ -55,7 +55,7 @@ export const jobOperations = [
     response: job,
     status: 201,
     idempotency: 'key',
-    errors: ['not_found', 'illegal_transition', 'quota_exceeded', 'service_unavailable'],
+    errors: ['not_found', 'illegal_transition', 'quota_exceeded', 'sandbox_required', 'service_unavailable'],
   }),
   operation({
     name: 'nodes.jobs.output',
