@@ -1,4 +1,4 @@
-import { chmodSync, statSync } from 'node:fs'
+import { chmodSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
@@ -126,6 +126,18 @@ describe('a text that is not found', () => {
 })
 
 describe('a file that can not be edited', () => {
+  // Read, then changed by a formatter, then written back as it was read: what the formatter did was lost.
+  it('since something else changed it in the middle keeps that change', async () => {
+    const path = stage.put('a.ts', 'old\n')
+    const write = stage.files.write.bind(stage.files)
+    stage.files.write = (...given) => {
+      writeFileSync(path, 'formatted old\n')
+      return write(...given)
+    }
+    await failing('old').toThrow('a.ts was changed by something else meanwhile; nothing was changed')
+    expect(stage.get('a.ts')).toBe('formatted old\n')
+  })
+
   // It was read with replacement characters and written back with them: every other umlaut of the file was lost.
   it('since it is not UTF-8 stays as it is', async () => {
     const bytes = Buffer.from('Gr\u00fc\u00dfe\nold\n', 'latin1')

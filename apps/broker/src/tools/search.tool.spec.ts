@@ -173,6 +173,11 @@ describe('the walk that stands in for ripgrep', () => {
     symlinkSync(join(stage.home, 'outside'), join(stage.cwd, 'in'))
     symlinkSync(join(stage.home, 'outside/a.txt'), join(stage.cwd, 'b.txt'))
     expect(await search([])).toBe('Nothing found.')
+    // Not even for what is to be left out: what stands outside would show by what is missing here.
+    writeFileSync(join(stage.home, 'outside/rules'), '*.md\n')
+    symlinkSync(join(stage.home, 'outside/rules'), join(stage.cwd, '.gitignore'))
+    stage.put('c.md', 'needle')
+    expect(await outputOf(searchTool(stage.files, without()), { pattern: 'needle' })).toBe('c.md:1:needle')
   })
 })
 
