@@ -7,7 +7,7 @@ import { root } from '../files.mjs'
 const sources = {
   name: 'sources',
   setup({ onResolve }) {
-    onResolve({ filter: /^#(common|sdk)\// }, ({ path }) => {
+    onResolve({ filter: /^#(common|machine|sdk)\// }, ({ path }) => {
       const [, library, rest] = /^#(\w+)\/(.*)$/.exec(path)
       return { path: join(root, 'libs', library, 'src', rest.replace(/\.js$/, '.ts')) }
     })

@@ -1,11 +1,6 @@
 import { parseArgs } from 'node:util'
 import { runFuzz } from './fuzz.js'
-
-const whole = (text: string, name: string): number => {
-  const number = Number(text)
-  if (Number.isSafeInteger(number) && number >= 1) return number
-  throw new Error(`--${name} is a whole number from 1 up`)
-}
+import { whole } from './whole.option.js'
 
 /** Sends malformed requests. Answers the exit code: 1 when one was not refused as the contract says. */
 export const main = async (args: string[]): Promise<number> => {
