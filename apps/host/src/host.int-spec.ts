@@ -287,6 +287,18 @@ describe('host', () => {
       expect(named('sleep 301')).toEqual([])
     })
 
+    it('lets neither a broker nor a program of its node leave its memory in a file', async () => {
+      await begin()
+      const node = routes.node({
+        engine: 'exec',
+        exec: { argv: ['bash', '-c', 'ulimit -c; ulimit -Hc'], stdin: 'text' },
+      })
+      node.post('go')
+      await host.launch(node, routes.url)
+      await waitFor(() => node.ended)
+      expect(node.entries('tool_ended')[0]?.output).toBe('0\n0\n')
+    })
+
     it('gives a broker nothing of the environment of the host', async () => {
       await begin()
       const node = routes.node({ engine: 'exec', exec: { argv: ['env'], stdin: 'text' } })

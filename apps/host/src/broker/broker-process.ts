@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { type Clock, isoTime } from '#common/kernel/clock.js'
 import { ProcessGroup } from '#machine/process/process.group.js'
 import { startOf } from '#machine/process/process-table.js'
@@ -23,6 +24,13 @@ export interface BrokerProcessSettings {
 
 /** Small pages of young objects: a broker spends its life waiting. */
 const brokerFlags = ['--max-semi-space-size=2', '--disable-warning=ExperimentalWarning']
+
+/** By util-linux, which becomes the program that it is given: 1 ms for a process that waits in the pool anyway. */
+const prlimit = ['/usr/bin/prlimit', '/bin/prlimit'].find((path) => existsSync(path))
+/** No program of a node, nor its broker, leaves its memory in a file when it crashes: the node's token stands in it. */
+const withoutCores = prlimit
+  ? { execPath: prlimit, execArgv: ['--core=0:0', '--', process.execPath, ...brokerFlags] }
+  : { execArgv: brokerFlags }
 
 const kept = ['PATH', 'HOME', 'LANG', 'TZ', 'TERM'] as const
 const tailBytes = 4000
@@ -67,7 +75,7 @@ export class BrokerProcess {
     this.#child = fork(settings.program, [], {
       cwd: '/',
       env: brokerEnvironment(settings.mark, settings.dataMark),
-      execArgv: brokerFlags,
+      ...withoutCores,
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })

@@ -6,7 +6,7 @@ import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import type { SandboxPlan } from '#machine/sandbox/sandbox.plan.js'
 import { HOST_PLACE, type HostPlace } from '../host.place.js'
-import { SandboxPlanner } from '../sandbox/sandbox.planner.js'
+import { type Maker, SandboxPlanner } from '../sandbox/sandbox.planner.js'
 import { BrokerFactory } from './broker.factory.js'
 import type { Released } from './broker.messages.js'
 import { BrokerPool } from './broker-pool.js'
@@ -23,6 +23,7 @@ export interface Launch {
   readonly scopes: readonly string[]
   readonly git_dir?: string | null
   readonly consent?: boolean
+  readonly makers?: readonly Maker[]
 }
 
 /** Grace of a tree whose broker is gone already, or whose node has a successor waiting (ms). */
@@ -92,8 +93,8 @@ export class BrokerService {
       if (launch.generation <= newest) throw new SvcError('stale_generation', undefined, { newest })
       if (present) await this.#end(present, shortGrace)
       if (launch.consent) this.planner.consented = true
-      const { node_id: nodeId, cwd, scopes, git_dir: gitDir } = launch
-      const plan = await this.planner.planFor({ nodeId, cwd, scopes, gitDir })
+      const { node_id: nodeId, cwd, scopes, git_dir: gitDir, makers } = launch
+      const plan = await this.planner.planFor({ nodeId, cwd, scopes, gitDir, makers })
       return { state: 'launched', pid: this.#serve(launch, plan).pid }
     })
   }
