@@ -63,16 +63,19 @@ export const execute = async ({ asked, place, signal, largest, clock }: Executio
 
 type How = 'ended' | 'timed_out' | 'left'
 
-const firstOf = async (running: RunningCommand, timeout: number, signal: AbortSignal, clock: Clock): Promise<How> => {
-  const { promise: broken, resolve: breakOff } = Promise.withResolvers<How>()
-  const onAbort = (): void => breakOff('left')
-  const callOff = clock.after(timeout, () => breakOff('timed_out'))
-  signal.addEventListener('abort', onAbort, { once: true })
-  const how = await Promise.race([running.ended.then((): How => 'ended'), broken])
-  callOff()
-  signal.removeEventListener('abort', onAbort)
-  return how
-}
+/** What comes first: the command's end, its time's, or its caller's leaving. */
+const firstOf = (running: RunningCommand, timeout: number, signal: AbortSignal, clock: Clock): Promise<How> =>
+  new Promise((resolve, reject) => {
+    const finish = (how: How): void => {
+      callOff()
+      signal.removeEventListener('abort', onAbort)
+      resolve(how)
+    }
+    const onAbort = (): void => finish('left')
+    const callOff = clock.after(timeout, () => finish('timed_out'))
+    signal.addEventListener('abort', onAbort, { once: true })
+    running.ended.then(() => finish('ended'), reject)
+  })
 
 /** Ends the command, or what one that has ended left behind. */
 const endAll = async (

@@ -79,7 +79,7 @@ export const bashOperations = [
     kind: 'route',
     summary: 'Run one shell command and answer what it did',
     description:
-      "A non-zero exit is a value. With a node's token it runs in that node's sandbox; with the owner's, as the daemon's own account. It is ended, with all that it started, at its time-out and when the client disconnects. Repeating a request with its idempotency key never runs the command twice.",
+      "A non-zero exit is a value. With a node's token it runs in that node's sandbox; with the owner's, as the daemon's own account. It gets none of the daemon's own environment and no token: pass in `env` what it needs. When it ends, at its time-out and when the client disconnects, all that it started is ended with it: what is to go on is a job. Output beyond 1 MiB keeps its beginning and its end. Repeating a request with its idempotency key never runs the command twice: one that was cut off answers `outcome_unknown`.",
     service: 'host',
     method: 'POST',
     path: '/v1/bash',
