@@ -17,6 +17,13 @@ describe('the status of a sandbox', () => {
     expect(status.code).toBeUndefined()
   })
 
+  it('believes the first init alone, and nothing that is no document', () => {
+    const status = new SandboxStatus()
+    status.add(Buffer.from('{ "child-pid": 4711 }\n'))
+    status.add(Buffer.from(`{ "child-pid": 1 }\nnull\n17\n{{{\n${'x'.repeat(10_000)}`))
+    expect(status).toMatchObject({ init: 4711, code: undefined })
+  })
+
   it.each([
     [0, { code: 0, signal: null }],
     [128, { code: 128, signal: null }],

@@ -1,6 +1,12 @@
 import { constants } from 'node:os'
 
-/** What bubblewrap tells of a sandbox on the channel that it was given for that, a JSON document a line. */
+/** More than this it never says in a line (characters). */
+const longest = 4096
+
+/**
+ * What bubblewrap tells of a sandbox on the channel that it was given for that, a JSON document a line. The sandbox's init
+ * has the channel too, so a program that got hold of that may write there: it can lie about its own end, and no more.
+ */
 export class SandboxStatus {
   /** The sandbox's init as this process sees it: its death is the end of all that runs there. */
   init: number | undefined
@@ -15,15 +21,25 @@ export class SandboxStatus {
 
   add(chunk: Buffer): void {
     const lines = (this.#text + chunk.toString('latin1')).split('\n')
-    this.#text = lines.pop()!
-    for (const line of lines) if (line.trim()) this.#take(JSON.parse(line) as Record<string, unknown>)
+    this.#text = lines.pop()!.slice(-longest)
+    for (const line of lines) this.#take(documentOf(line))
   }
 
   #take(facts: Record<string, unknown>): void {
     if (typeof facts['exit-code'] === 'number') this.code = facts['exit-code']
-    if (typeof facts['child-pid'] !== 'number') return
+    // It was told before the program began.
+    if (typeof facts['child-pid'] !== 'number' || this.init !== undefined) return
     this.init = facts['child-pid']
     this.#onInit?.()
+  }
+}
+
+const documentOf = (line: string): Record<string, unknown> => {
+  try {
+    return Object(JSON.parse(line)) as Record<string, unknown>
+  } catch {
+    // Not bubblewrap's.
+    return {}
   }
 }
 
