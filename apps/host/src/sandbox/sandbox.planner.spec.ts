@@ -183,6 +183,42 @@ describe('the plan of a sandbox', () => {
     })
   })
 
+  describe('links', () => {
+    it('that a node puts in the place of its directories later lead it nowhere', async () => {
+      const work = directory('work')
+      const scopes = [`svc:files:read:user:${directory('work/docs')}`]
+      directory('secret')
+      await plan(work, scopes)
+      rmSync(at('work/docs'), { recursive: true })
+      symlinkSync(at('secret'), at('work/docs'))
+      await expect(plan(work, [...scopes, 'svc:llm'])).rejects.toMatchObject({
+        code: 'path_outside_scope',
+        fields: { path: at('work/docs') },
+      })
+      rmSync(work, { recursive: true })
+      symlinkSync(at('secret'), work)
+      await expect(plan(work, ['svc:llm'])).rejects.toMatchObject({ code: 'path_outside_scope' })
+    })
+
+    it('of a node that makes another lead that one nowhere that its maker does not see', async () => {
+      const maker = {
+        node_id: newId('node'),
+        cwd: directory('work'),
+        scopes: [`svc:files:read:user:${directory('docs')}`],
+      }
+      directory('work/inside')
+      symlinkSync(directory('secret'), at('work/link'))
+      const made = (cwd: string, scopes: string[] = []) =>
+        planner.planFor({ nodeId: newId('node'), cwd, scopes, makers: [maker] })
+      await made(at('work/inside'), [`svc:files:read:user:${at('docs')}`])
+      await expect(made(at('work/link'))).rejects.toMatchObject({ code: 'path_outside_scope' })
+      await expect(made(at('work'), [`svc:files:read:user:${at('work/link')}`])).rejects.toMatchObject({
+        code: 'path_outside_scope',
+      })
+      await expect(made(at('docs'))).rejects.toMatchObject({ code: 'path_outside_scope' })
+    })
+  })
+
   describe('repositories', () => {
     it('keep their hooks and settings, and hooks that are missing are made', async () => {
       const git = repository(directory('work/.git'))

@@ -9,6 +9,7 @@ import { HOST_PLACE, type HostPlace } from '../host.place.js'
 import { credentialsOf, socketsOf, startedAtLoginOf } from './credential.places.js'
 import { commonOfWorktree, frozenIn, frozenInCommon } from './git.places.js'
 import type { NodeDirectories } from './node.directories.js'
+import { NodePlaces } from './node.places.js'
 import { entryAt, linksOnTheWay, realPath, within } from './real.paths.js'
 import { SANDBOX_GROUND, type SandboxGround } from './sandbox.ground.js'
 
@@ -18,6 +19,14 @@ export interface PlanOrder {
   readonly scopes: readonly string[]
   /** The common git directory of the worktree that `cwd` is. */
   readonly gitDir?: string | null
+  /** The nodes behind its making, the nearest first; lifecycle names them when it launches. */
+  readonly makers?: readonly Maker[] | undefined
+}
+
+export interface Maker {
+  readonly node_id: string
+  readonly cwd: string
+  readonly scopes: readonly string[]
 }
 
 /** A plan is good for this long (ms): a tool call after the other needn't look at the disk again. */
@@ -43,12 +52,13 @@ export class SandboxPlanner {
 
   /**
    * @throws SvcError `path_outside_scope` for a working directory that no node may have: the data directory, which holds
-   * the owner's token, or a view of the kernel's. `sandbox_required` for a node that may run what it likes, where
+   * the owner's token, or a view of the kernel's; for directories that lead elsewhere than at first, or to where a node
+   * that made this one does not see. `sandbox_required` for a node that may run what it likes, where
    * nothing holds it and the owner did not consent.
    */
   async planFor(order: PlanOrder): Promise<SandboxPlan> {
     this.#requireHold(order)
-    const key = JSON.stringify([order.nodeId, order.cwd, order.scopes, order.gitDir ?? null])
+    const key = JSON.stringify([order.nodeId, order.cwd, order.scopes, order.gitDir ?? null, order.makers ?? []])
     const now = this.#clock.monotonic()
     const known = this.#known.get(key)
     if (known && now - known.at < trusted) return known.plan
@@ -64,18 +74,21 @@ export class SandboxPlanner {
     return this.ground.directories.of(nodeId).scratch
   }
 
-  async #make({ nodeId, cwd, scopes, gitDir }: PlanOrder): Promise<SandboxPlan> {
-    const at = (await realPath(cwd)) ?? resolve(cwd)
+  async #make({ nodeId, cwd, scopes, gitDir, makers = [] }: PlanOrder): Promise<SandboxPlan> {
+    const directories = await this.ground.directories.prepare(nodeId, this.ground.gitConfig)
+    const places = new NodePlaces(directories.root)
+    const at = (await places.of(cwd)) ?? resolve(cwd)
     const tree = this.#treeOf(cwd, nodeId, gitDir ?? undefined)
     this.#refuse(at, tree)
-    const granted = await this.#granted(scopes)
+    const granted = await this.#granted(scopes, (path) => places.of(path))
+    await this.#requireReach([{ path: at, mode: 'write' }, ...granted], tree, makers)
+    places.keep()
     const common = await this.#commonOf(at, gitDir ?? undefined)
     // git works from the top of a tree, of which `cwd` may be a directory
     const whole = [tree, common].flatMap((path) => (path === undefined ? [] : [{ path, mode: 'write' } as const]))
     const others = [...granted, ...whole]
     const mounts = simplest(at, others, credentialsOf(this.ground.home))
     const { level } = this.ground
-    const directories = await this.ground.directories.prepare(nodeId, this.ground.gitConfig)
     const homeAt = this.#homeFor(mounts, directories.home)
     const account = await this.ground.accounts?.prepare(nodeId, directories, mounts, this.ground.installation)
     const links = await this.#links([cwd, ...granted.map(({ name }) => name)], mounts, directories, homeAt)
@@ -128,16 +141,31 @@ export class SandboxPlanner {
   }
 
   /** The directories that scopes name and that exist; what no working directory may be is no mount either. */
-  async #granted(scopes: readonly string[]): Promise<(Mount & { readonly name: string })[]> {
+  async #granted(scopes: readonly string[], realOf = realPath): Promise<(Mount & { readonly name: string })[]> {
     const found: (Mount & { name: string })[] = []
     for (const text of scopes) {
       const scope = parseScope(text, { knowsTool: () => true })
       if (scope.kind !== 'area' || scope.family !== 'files' || scope.holder.kind !== 'user' || !scope.path) continue
-      const path = await realPath(scope.path)
+      const path = await realOf(scope.path)
       if (!path || within(path, this.place.data.path) || kernelPlaces.some((place) => within(path, place))) continue
       found.push({ path, mode: scope.level === 'read' ? 'read' : 'write', name: scope.path })
     }
     return found
+  }
+
+  /** A link in the tree of a node that makes another must not lead that one out of what its maker sees. */
+  async #requireReach(wanted: readonly Mount[], tree: string | undefined, makers: readonly Maker[]): Promise<void> {
+    for (const { node_id, cwd, scopes } of makers) {
+      const reach: Mount[] = [
+        { path: (await realPath(cwd)) ?? resolve(cwd), mode: 'write' },
+        ...(await this.#granted(scopes)),
+      ]
+      const sees = ({ path, mode }: Mount): boolean =>
+        reach.some((one) => (one.mode === 'write' || mode === 'read') && within(path, one.path))
+      const ownTree = (path: string): boolean => tree !== undefined && within(path, tree)
+      const beyond = wanted.find((mount) => !sees(mount) && !ownTree(mount.path))
+      if (beyond) throw outside(beyond.path, `the node ${node_id}, which stands behind its making, doesn't see it.`)
+    }
   }
 
   async #commonOf(cwd: string, gitDir: string | undefined): Promise<string | undefined> {

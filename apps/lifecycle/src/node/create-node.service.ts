@@ -16,6 +16,7 @@ import { type MadePlace, WorktreeMaking } from '../worktree/worktree.making.js'
 import { toWorktree } from '../worktree/worktree.record.js'
 import { ModelCheck } from './model-check.js'
 import { NodeAccess } from './node.access.js'
+import { requireReach } from './node.reach.js'
 import { blank, type NodeRecord, toNode } from './node.record.js'
 import { NodeRepository } from './node.repository.js'
 import { SchemaChecker } from './schema.checker.js'
@@ -63,7 +64,7 @@ export class CreateNodeService {
    * is started after commit.
    *
    * @throws SvcError validation_failed, scope_exceeds_ceiling, not_found (parent, profile), quota_exceeded, model_not_configured,
-   * sandbox_required, worktree_refused, illegal_transition (a parent that was canceled, or whose tree is gone)
+   * sandbox_required, path_outside_scope, worktree_refused, illegal_transition (a parent that was canceled, or whose tree is gone)
    */
   async create(ctx: Context, asked: Create): Promise<Written<Node>> {
     const id = newId('node')
@@ -76,6 +77,7 @@ export class CreateNodeService {
       const node = this.build(ctx, { ...input, id, place }, origin)
       await this.homes.requireUsable(within.tx, node, 'spawn')
       await this.sandbox.requireSomewhere(within.tx, node)
+      await this.requirePlace(within, node)
       this.nodes.insert(within.tx, node)
       this.nodes.recordTransition(within.tx, {
         nodeId: node.id,
@@ -145,6 +147,12 @@ export class CreateNodeService {
     const maker = await this.nodes.get(ctx.tx, ctx.actor.nodeId)
     this.requireDepth(maker)
     return { parent: null, maker }
+  }
+
+  /** Its own worktree was asked for within the reach of who makes it. */
+  private async requirePlace({ actor, tx }: TxContext, node: NodeRecord): Promise<void> {
+    if (actor.nodeId === undefined || node.worktree) return
+    requireReach(await this.nodes.get(tx, actor.nodeId), node.cwd)
   }
 
   /** The parent, locked so that its children can be counted. */

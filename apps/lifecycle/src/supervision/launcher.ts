@@ -158,6 +158,7 @@ export class Launcher implements OnModuleInit {
       const order = {
         ...this.order(node),
         git_dir: home?.git_dir ?? null,
+        makers: await this.makersOf(node),
         consent: await this.gate.requireOn(this.database, host, node),
       }
       await this.bus.call(contract['host.broker.launch'], systemContext('lifecycle'), order, { target })
@@ -170,6 +171,16 @@ export class Launcher implements OnModuleInit {
     const incarnation = this.hosts.find(target)?.incarnation ?? host.incarnation
     const at = this.clock.monotonic()
     this.launched.set(nodeId, { generation: node.generation, hostId: target, incarnation, at })
+  }
+
+  /** Up to the one that no node made: the owner, or an application, chose where that works. */
+  private async makersOf(node: NodeRecord) {
+    const makers: { node_id: string; cwd: string; scopes: string[] }[] = []
+    for (let at: NodeRecord | undefined = node; at?.spawned_by?.startsWith('node_'); ) {
+      at = await this.nodes.find(this.database, at.spawned_by)
+      if (at) makers.push({ node_id: at.id, cwd: at.cwd, scopes: at.scopes })
+    }
+    return makers
   }
 
   private order(node: NodeRecord) {

@@ -51,6 +51,12 @@ export const internalOperations = [
         .nullable()
         .default(null)
         .meta({ description: 'The common git directory of the worktree that `cwd` is' }),
+      makers: z
+        .array(z.object({ node_id: nodeId, cwd: z.string(), scopes: z.array(z.string()) }))
+        .default([])
+        .meta({
+          description: 'The nodes behind its making, the nearest first: it sees nothing that one of them does not',
+        }),
       consent: z
         .boolean()
         .default(false)

@@ -54,6 +54,7 @@ export const nodeOperations = [
       'model_not_configured',
       'illegal_transition',
       'sandbox_required',
+      'path_outside_scope',
     ],
   }),
   operation({
