@@ -64,13 +64,26 @@ export const listPage = async (place: Place, request: ListRequest): Promise<Dire
   return { path: place.path, entries, next: names.length > page.length ? page.at(-1) : undefined }
 }
 
-/** The first names after a given one, and one more. */
+/** Names that are read from the disk at once. */
+const batch = 1024
+
+/**
+ * The first names after a given one, and one more. Waiting for each name by itself would take longer than reading it:
+ * the first of a batch is waited for, and the others are there with it.
+ */
 const namesAfter = async (directory: FileHandle, { limit, after, signal }: ListRequest): Promise<PathBytes[]> => {
   const selection = new NameSelection(limit + 1)
-  const all = await opendir(pathOfDescriptor(directory.fd), { encoding: 'latin1', bufferSize: 1024 })
-  for await (const { name } of all) {
-    signal?.throwIfAborted()
-    if (after === undefined || name > after) selection.add(name)
+  const all = await opendir(pathOfDescriptor(directory.fd), { encoding: 'latin1', bufferSize: batch })
+  try {
+    for (let entry = await all.read(); entry; entry = await all.read()) {
+      signal?.throwIfAborted()
+      for (let count = 1; entry; count += 1) {
+        if (after === undefined || entry.name > after) selection.add(entry.name)
+        entry = count < batch ? all.readSync() : null
+      }
+    }
+  } finally {
+    await all.close()
   }
   return selection.sorted()
 }
