@@ -14,6 +14,7 @@ import { Lease } from '#common/kernel/database/lease.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { InProgressStore } from './broker/in-progress.store.js'
+import { HistoryIndexer } from './history/history.indexer.js'
 import { Housekeeping } from './housekeeping.js'
 import { Waiters } from './node/waiters.js'
 import { Launcher } from './supervision/launcher.js'
@@ -40,6 +41,7 @@ export class Leader implements OnApplicationBootstrap, OnModuleDestroy, OnApplic
     private readonly launcher: Launcher,
     private readonly supervisor: Supervisor,
     private readonly housekeeping: Housekeeping,
+    private readonly indexer: HistoryIndexer,
     private readonly waiters: Waiters,
     private readonly inProgress: InProgressStore,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -90,6 +92,7 @@ export class Leader implements OnApplicationBootstrap, OnModuleDestroy, OnApplic
     this.launcher.resume()
     this.supervisor.start()
     this.housekeeping.start()
+    this.indexer.start()
     this.log.info({ epoch }, 'leading')
   }
 
@@ -113,7 +116,7 @@ export class Leader implements OnApplicationBootstrap, OnModuleDestroy, OnApplic
   private async layDown(): Promise<void> {
     this.waiters.close()
     this.housekeeping.stop()
-    await this.supervisor.stop()
+    await Promise.all([this.supervisor.stop(), this.indexer.stop()])
     this.launcher.suspend()
   }
 

@@ -27,6 +27,13 @@ import { Horizons } from './canvas/horizon.js'
 import { PruneRepository } from './canvas/prune.repository.js'
 import { PruneService } from './canvas/prune.service.js'
 import { EventService } from './events/event.service.js'
+import { GrepService } from './history/grep.service.js'
+import { HistoryIndexer } from './history/history.indexer.js'
+import { HistoryQueue } from './history/history.queue.js'
+import { HistoryRepository } from './history/history.repository.js'
+import { HistoryRpc } from './history/history.rpc.js'
+import { HistoryService } from './history/history.service.js'
+import { IndexRepository } from './history/index.repository.js'
 import { Housekeeping } from './housekeeping.js'
 import { JobCarrier } from './job/job.carrier.js'
 import { JobLive } from './job/job.live.js'
@@ -86,7 +93,7 @@ const kernel = ({ settings, log }: ServiceSetup) => [
   { provide: EventLog, useFactory: () => new EventLog(systemClock) },
   {
     provide: Writer,
-    useFactory: (database: Database, events: EventLog, bus: Bus) =>
+    useFactory: (database: Database, events: EventLog, bus: Bus, history: HistoryQueue) =>
       new Writer({
         database,
         schema: 'canvas',
@@ -94,6 +101,7 @@ const kernel = ({ settings, log }: ServiceSetup) => [
         events,
         publish: (logged) => {
           for (const event of logged) {
+            history.add(event.subject)
             try {
               bus.publish(subjects.nodeEvent(event.subject, event.type), event)
             } catch (err) {
@@ -103,7 +111,7 @@ const kernel = ({ settings, log }: ServiceSetup) => [
           }
         },
       }),
-    inject: [Database, EventLog, Bus],
+    inject: [Database, EventLog, Bus, HistoryQueue],
   },
 ]
 
@@ -150,6 +158,13 @@ export class LifecycleModule {
         PruneRepository,
         PruneService,
         CanvasRpc,
+        HistoryQueue,
+        IndexRepository,
+        HistoryIndexer,
+        HistoryRepository,
+        HistoryService,
+        GrepService,
+        HistoryRpc,
         MailRepository,
         MailService,
         ReportRepository,

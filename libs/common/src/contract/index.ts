@@ -1,6 +1,7 @@
 import { brokerOperations } from './broker.operations.js'
 import { canvasOperations } from './canvas.operations.js'
 import type { Operation } from './define.js'
+import { historyOperations } from './history.operations.js'
 import { internalOperations } from './internal.operations.js'
 import { jobInternalOperations } from './job.internal.js'
 import { jobOperations } from './job.operations.js'
@@ -19,6 +20,7 @@ export const operations = [
   ...nodeOperations,
   ...profileOperations,
   ...canvasOperations,
+  ...historyOperations,
   ...brokerOperations,
   ...jobOperations,
   ...worktreeOperations,
@@ -49,6 +51,7 @@ export * from './canvas.schema.js'
 export * from './common.schema.js'
 export * from './define.js'
 export * from './errors.js'
+export * from './history.schema.js'
 export * from './internal.operations.js'
 export * from './job.internal.js'
 export * from './job.schema.js'

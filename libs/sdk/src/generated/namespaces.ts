@@ -4,7 +4,7 @@ import { Auth } from '../composed/auth.js'
 import { Canvas } from '../composed/canvas.js'
 import { Nodes } from '../composed/nodes.js'
 import type { Transport } from '../transport.js'
-import { BashRoutes, FilesRoutes, HealthRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes } from './resources.js'
+import { BashRoutes, CanvasHistoryRoutes, FilesRoutes, HealthRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes } from './resources.js'
 
 export class NodesNamespace extends Nodes {
   readonly jobs = new NodesJobsRoutes(this.transport)
@@ -18,12 +18,16 @@ export class ModelsNamespace extends ModelsRoutes {
   readonly credentials = new ModelsCredentialsRoutes(this.transport)
 }
 
+export class CanvasNamespace extends Canvas {
+  readonly history = new CanvasHistoryRoutes(this.transport)
+}
+
 /** One property a namespace of the contract. */
 export abstract class Namespaces {
   protected readonly transport: Transport
   readonly auth: Auth
   readonly bash: BashRoutes
-  readonly canvas: Canvas
+  readonly canvas: CanvasNamespace
   readonly files: FilesRoutes
   readonly health: HealthRoutes
   readonly models: ModelsNamespace
@@ -35,7 +39,7 @@ export abstract class Namespaces {
     this.transport = transport
     this.auth = new Auth(transport)
     this.bash = new BashRoutes(transport)
-    this.canvas = new Canvas(transport)
+    this.canvas = new CanvasNamespace(transport)
     this.files = new FilesRoutes(transport)
     this.health = new HealthRoutes(transport)
     this.models = new ModelsNamespace(transport)

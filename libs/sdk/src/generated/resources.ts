@@ -18,7 +18,11 @@ import type {
   FileEntry,
   FileWrite,
   FileWritten,
+  GrepAnswer,
+  GrepBody,
   HealthGetResponse,
+  HistoryEntry,
+  HistoryStats,
   Job,
   MessageBody,
   MessageReceipt,
@@ -38,6 +42,9 @@ import type {
   PruneBody,
   Report,
   RosterEntry,
+  SearchAnswer,
+  SearchBody,
+  StatsBody,
   StreamItem,
   SystemHealthResponse,
   SystemStatus,
@@ -70,6 +77,18 @@ export interface CanvasAttentionQuery {
   after?: string
   /** Only nodes at or below this one. */
   under?: string
+}
+
+export interface CanvasHistoryReadQuery {
+  node: string
+  /** First turn; 1 to 2000000000. */
+  from?: number
+  /** Last turn; 1 to 2000000000. */
+  to?: number
+  /** 1 to 500; default 200. */
+  limit?: number
+  /** At most 512 characters. */
+  after?: string
 }
 
 export interface FilesReadQuery {
@@ -210,6 +229,50 @@ export class CanvasRoutes extends Resource {
   }
 }
 
+export class CanvasHistoryRoutes extends Resource {
+  /**
+   * Search what was said, read and reported, best first.
+   *
+   * Reports weigh most, then what was said, then mail, then what tools answered and thoughts. Text is found about a second after it was written.
+   *
+   * `POST /v1/canvas/history/search`; may answer `not_found`
+   */
+  search(body: SearchBody, options?: RequestOptions): Promise<SearchAnswer> {
+    return this.call<SearchAnswer>('canvas.history.search', { body, options })
+  }
+
+  /**
+   * Find lines by a regular expression, newest text first.
+   *
+   * Takes time in proportion to the text whatever the pattern. One request looks for a bounded time at a bounded amount of text; `cut` says which bound it met and `next_cursor` goes on. Lines of more than 8,000 characters are looked at in pieces.
+   *
+   * `POST /v1/canvas/history/grep`; may answer `not_found`
+   */
+  grep(body: GrepBody, options?: RequestOptions): Promise<GrepAnswer> {
+    return this.call<GrepAnswer>('canvas.history.grep', { body, options })
+  }
+
+  /**
+   * Read the turns of a node.
+   *
+   * `GET /v1/canvas/history/read`; may answer `not_found`
+   */
+  read(query: CanvasHistoryReadQuery, options?: RequestOptions): PageList<HistoryEntry> {
+    return this.listed<HistoryEntry>('canvas.history.read', { query, options })
+  }
+
+  /**
+   * Turns, tokens and cost, by day, model, application or kind.
+   *
+   * Whole days, in UTC. What pruned nodes did is counted, too, unless `under` is given.
+   *
+   * `POST /v1/canvas/history/stats`; may answer `not_found`
+   */
+  stats(body: StatsBody, options?: RequestOptions): Promise<HistoryStats> {
+    return this.call<HistoryStats>('canvas.history.stats', { body, options })
+  }
+}
+
 export class FilesRoutes extends Resource {
   /**
    * Read a piece of a file.
@@ -302,7 +365,7 @@ export class NodesRoutes extends Resource {
   /**
    * Create a node and hand it work.
    *
-   * `POST /v1/nodes`; may answer `scope_exceeds_ceiling`, `worktree_refused`, `not_found`, `quota_exceeded`, `model_not_configured`, `illegal_transition`, `sandbox_required`
+   * `POST /v1/nodes`; may answer `scope_exceeds_ceiling`, `worktree_refused`, `not_found`, `quota_exceeded`, `model_not_configured`, `illegal_transition`, `sandbox_required`, `path_outside_scope`
    */
   create(body: NodeCreate, options?: RequestOptions): Promise<Node> {
     return this.call<Node>('nodes.create', { body, options })

@@ -127,6 +127,12 @@ export interface CanvasEdge {
   mode: 'active' | 'passive' | null
 }
 
+export interface CanvasHistoryReadResponse {
+  data: HistoryEntry[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
 /** Something outside that emits events or wants them. */
 export interface CanvasObject {
   ref: string
@@ -354,9 +360,96 @@ export interface FileWritten {
   etag: string
 }
 
+export interface GrepAnswer {
+  /** The newest text first, its lines in order. */
+  matches: GrepMatch[]
+  /** Go on from here; null when all was looked at. */
+  next_cursor: string | null
+  /** Why it stopped before the end: enough lines, or the bound of one request. */
+  cut: 'limit' | 'time' | 'bytes' | null
+  scanned_bytes: number
+  indexing: boolean
+}
+
+export interface GrepBody {
+  /** A regular expression in the syntax of RE2, for one line, in either case; 1 to 500 characters. */
+  pattern: string
+  /** Only this node. */
+  node?: string
+  /** Only nodes at or below this one. */
+  under?: string
+  /** 1 to 6 entries. */
+  kinds?: ('user' | 'assistant' | 'reasoning' | 'tool' | 'report' | 'mail')[]
+  /** Lines at most; 1 to 500; default 100. */
+  limit?: number
+  /** Lines shown around each; at most 5; default 0. */
+  context?: number
+  /** At most 512 characters. */
+  after?: string
+}
+
+export interface GrepMatch {
+  node_id: string
+  node_name: string
+  kind: 'user' | 'assistant' | 'reasoning' | 'tool' | 'report' | 'mail'
+  turn: number | null
+  step: number | null
+  /** Name of the tool, kind of the report, sender of the mail. */
+  label: string | null
+  ref: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  at: string
+  /** Number of the line in its text, from 1. */
+  line: number
+  /** The line; a long one is cut around what was found. */
+  text: string
+  before: string[]
+  after: string[]
+}
+
 export interface HealthGetResponse {
   status: 'ok'
   version: string
+}
+
+export interface HistoryEntry {
+  ref: number
+  turn: number
+  step: number | null
+  kind: 'turn' | 'user' | 'assistant' | 'reasoning' | 'tool' | 'report' | 'mail'
+  label: string | null
+  text: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  at: string
+}
+
+export interface HistoryStats {
+  total: {
+    /** Nodes that did any of this. */
+    nodes: number
+    turns: number
+    /** Calls of models. */
+    calls: number
+    input_tokens: number
+    output_tokens: number
+    cached_tokens: number
+    cost_usd: number
+  }
+  groups: {
+    /** The day, model, application or kind; null: none. */
+    key: string | null
+    /** Nodes that did any of this. */
+    nodes: number
+    turns: number
+    /** Calls of models. */
+    calls: number
+    input_tokens: number
+    output_tokens: number
+    cached_tokens: number
+    cost_usd: number
+  }[]
+  /** Whether there are more groups than the thousand shown. */
+  truncated: boolean
 }
 
 export interface Job {
@@ -1100,6 +1193,56 @@ export interface SandboxStatus {
     /** RFC 3339 time in UTC with milliseconds. */
     at: string
   } | null
+}
+
+export interface SearchAnswer {
+  hits: SearchHit[]
+  next_cursor: string | null
+  /** False when more passages fit than are ranked: the newest thousand were. */
+  complete: boolean
+  /** Text that was written a moment ago may not be found yet. */
+  indexing: boolean
+}
+
+export interface SearchBody {
+  /** Words that must occur; `"a phrase"`, `or`, `-without`; 1 to 1000 characters. */
+  query: string
+  /** Only nodes at or below this one. */
+  under?: string
+  /** 1 to 6 entries. */
+  kinds?: ('user' | 'assistant' | 'reasoning' | 'tool' | 'report' | 'mail')[]
+  /** 1 to 100; default 20. */
+  limit?: number
+  /** At most 512 characters. */
+  after?: string
+}
+
+export interface SearchHit {
+  node_id: string
+  node_name: string
+  kind: 'user' | 'assistant' | 'reasoning' | 'tool' | 'report' | 'mail'
+  turn: number | null
+  step: number | null
+  /** Name of the tool, kind of the report, sender of the mail. */
+  label: string | null
+  ref: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  at: string
+  /** Line of its text at which the passage begins. */
+  line: number
+  score: number
+  snippet: string
+  /** Where the words stand in the snippet: from and to, in UTF-16 units. */
+  highlights: unknown[][]
+}
+
+export interface StatsBody {
+  under?: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  since?: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  until?: string
+  by?: 'day' | 'model' | 'app' | 'kind'
 }
 
 export interface StreamItem {
