@@ -227,8 +227,8 @@ describe('close', () => {
     const ctx = ownerContext({ idempotencyKey: 'close' })
     const first = await close(node.id, {}, ctx)
     expect(await close(node.id, {}, ctx)).toMatchObject({ id: node.id, worktree: first.worktree })
-    for (const again of [close(node.id), abandon(node.id)]) {
-      expect(await failure(again)).toMatchObject({ code: 'illegal_transition', fields: { state: 'closed' } })
+    for (const again of [close, abandon]) {
+      expect(await failure(again(node.id))).toMatchObject({ code: 'illegal_transition', fields: { state: 'closed' } })
     }
     expect(asked.filter((step) => step === 'remove')).toHaveLength(1)
   })
