@@ -74,16 +74,6 @@ export class ConfinedFiles {
     return this.#told(path, this.#files.write(path, Buffer.from(text), { parents: true, ...options }))
   }
 
-  /**
-   * Opens the directory that a file is to be written in, made with its parents where missing. The file is then reached
-   * as `/proc/self/fd/<fd>/<name>`, which no link can lead astray. A link at the file itself is followed.
-   *
-   * @throws ToolError
-   */
-  openParent(path: string): Promise<{ directory: FileHandle; name: string }> {
-    return this.#told(path, this.#files.openParent(path))
-  }
-
   async #told<T>(path: string, work: Promise<T>): Promise<T> {
     try {
       return await work

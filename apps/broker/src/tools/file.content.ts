@@ -7,7 +7,7 @@ import { ToolError } from './tool.js'
 /** Bytes of a file that is written, or read as a whole to be edited. */
 export const wholeFileLimit = 8 * 1024 * 1024
 
-export interface FileText {
+interface FileText {
   readonly text: string
   /** As the node's programs see it, links followed. */
   readonly path: string

@@ -20,7 +20,7 @@ export const imageTypeOf = (bytes: Buffer): ImageType | undefined => {
   return startsWith(bytes, 'RIFF') && startsWith(bytes, 'WEBP', 8) ? 'image/webp' : undefined
 }
 
-export interface Dimensions {
+interface Dimensions {
   readonly width: number
   readonly height: number
 }

@@ -10,7 +10,7 @@ const entriesAtMost = 1000
 const nestedAtMost = 100
 const ignoreBytes = 256 * 1024
 
-export interface TreeRequest {
+interface TreeRequest {
   readonly path: string
   readonly depth: number
   readonly signal: AbortSignal

@@ -39,7 +39,7 @@ const unlikeness = (wanted: string, name: string): number | undefined => {
   return a.length > 3 && (b.includes(stem(a)) || (stem(b).length > 3 && a.includes(stem(b)))) ? 20 : undefined
 }
 
-export const nearest = (wanted: string, names: readonly string[]): string[] =>
+const nearest = (wanted: string, names: readonly string[]): string[] =>
   names
     .flatMap((name) => {
       const rank = unlikeness(wanted, name)

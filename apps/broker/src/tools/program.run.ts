@@ -7,7 +7,7 @@ import type { ToolResult, ToolRun } from './tool.js'
 /** What the model is shown; the whole, up to 32 MiB, goes into a file that read can open. */
 const limits = { head: 8000, tail: 22_000, fileLimit: 32 * 1024 * 1024 }
 
-export interface ProgramEnd extends ToolEnd {
+interface ProgramEnd extends ToolEnd {
   /** Standard output and error together, as they came; its middle left out where it is long. */
   readonly output: string
   /** Why it was ended before its time. */

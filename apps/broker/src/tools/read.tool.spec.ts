@@ -87,6 +87,7 @@ describe('read, of what holds no text', () => {
     stage.put('short', 'one')
     await expect(read({})).rejects.toThrow('"path" must be a string, and is missing')
     await expect(read({ path: 7 })).rejects.toThrow('"path" must be a string, not 7')
+    await expect(read({ path: 'x'.repeat(5000) })).rejects.toThrow('"path" is longer than 4096 bytes')
     await expect(read({ path: '' })).rejects.toThrow('"path" is empty')
     await expect(read({ path: 'short', offset: 5 })).rejects.toThrow('short has 1 line; offset 5 is beyond its end')
     await expect(read({ path: 'short', limit: 0 })).rejects.toThrow('"limit" must be a whole number from 1 to 2000')

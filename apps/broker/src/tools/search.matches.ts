@@ -16,7 +16,7 @@ export interface FoundLine {
 }
 
 /** A line cut around what was found in it. */
-export const cutAround = (text: string, at = 0): string => {
+const cutAround = (text: string, at = 0): string => {
   if (text.length <= lineAtMost) return text
   const from = Math.max(0, Math.min(at - lineAtMost / 3, text.length - lineAtMost))
   const end = Math.min(text.length, from + lineAtMost)

@@ -10,7 +10,7 @@ import type { WalkRequest } from './search.walk.js'
 import { searchInThread } from './search.worker.js'
 import { ToolError } from './tool.js'
 
-export type SearchThread = (request: WalkRequest, signal: AbortSignal) => Promise<SearchAnswer>
+type SearchThread = (request: WalkRequest, signal: AbortSignal) => Promise<SearchAnswer>
 
 const charactersAtOnce = 40_000
 

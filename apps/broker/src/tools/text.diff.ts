@@ -75,7 +75,7 @@ const shown = ({ sign, text, number }: Row): string => {
   return `${String(number).padStart(6)} ${sign} ${cut}`.trimEnd()
 }
 
-export interface TextDiff {
+interface TextDiff {
   readonly added: number
   readonly removed: number
   /** Changed lines with those around them, numbered; a bounded number of them. */

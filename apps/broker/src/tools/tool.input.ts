@@ -16,10 +16,14 @@ const got = (value: unknown): string => {
   return Array.isArray(value) ? 'not a list' : 'not an object'
 }
 
+/** What the system takes. */
+const longestPath = 4096
+
 /** The path of a file; never empty, and without a zero byte, which no file's name holds. @throws ToolError */
 export const pathOf = (input: Input, field: string, whenAbsent?: string): string => {
   const path = textOf(input, field, whenAbsent)
   if (!path) throw new ToolError(`"${field}" is empty: give a path.`)
+  if (Buffer.byteLength(path) > longestPath) throw new ToolError(`"${field}" is longer than ${longestPath} bytes.`)
   if (path.includes('\0')) throw new ToolError(`"${field}" holds a zero byte.`)
   return path
 }
