@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { identify } from '#common/kernel/servers/process-identity.js'
@@ -101,7 +101,7 @@ describe('a job', () => {
     })
     const { data } = await client.nodes.jobs.list(id).page
     expect(data).toMatchObject([{ status: 'running' }])
-    expect((await svc(daemon, ['node', 'job-start', id, '--', 'touch', 'go'])).code).toBe(0)
+    writeFileSync(file('go'), '')
     expect(await ended(data[0] as Job)).toMatchObject({ status: 'exited', exit_code: 4, output_bytes: 8 })
     const events = client.nodes.events(id)
     await take(

@@ -58,7 +58,7 @@ export class JobReconciler {
     // its end is on the way and says more than can be said here
     if (hosted && !hosted.running) return
     if (job.host_incarnation !== word.incarnation) {
-      if (!hosted && this.hasTold(word)) await this.ends.lose(job, 'its host was restarted, and knows nothing of it')
+      if (this.hasTold(word)) await this.ends.lose(job, 'its host was restarted, and knows nothing of it')
     } else if (job.cancel_requested_at || job.node_status === 'canceled') this.carrier.cancel(job)
     else if (!hosted) this.carrier.start(job)
   }
