@@ -34,6 +34,8 @@ const patience = 10_000
 const atOnce = 8
 /** After so many tries the canaries are looked at. */
 const lookEvery = 500
+/** Then a tree has been attacked so much that there is little left of it. */
+const roundLength = 1000
 
 interface Try {
   readonly number: number
@@ -141,72 +143,96 @@ const escapeOf = ({ content, names, path }: Found, { roots, hidden }: FileView):
 
 const openDescriptors = (): number => readdirSync('/proc/self/fd').length
 
-/** Attacks the confinement of files, with a process beside it that swaps what paths lead through. */
-export const runFilesFuzz = async ({ seed, count, swapper, say }: FilesFuzzOptions): Promise<FilesFuzzResult> => {
-  const attack = new Attack()
-  const { arena } = attack
-  const result = { tries: 0, escapes: [] as string[], hangs: [] as string[], failures: [] as string[] }
-  const codes = new Map<string, number>()
-  const note = (code: string): unknown => codes.set(code, (codes.get(code) ?? 0) + 1)
-  const child = spawn(process.execPath, [swapper, arena.work, arena.outside], { stdio: 'ignore' })
-  const before = arena.digest()
-  const began = monotonic()
-  const descriptors = openDescriptors()
+/** What a run has found so far. */
+class Findings {
+  tries = 0
+  readonly escapes: string[] = []
+  readonly hangs: string[] = []
+  readonly failures: string[] = []
+  readonly codes = new Map<string, number>()
+  kinds: readonly string[] = []
 
-  const perform = async (one: Try): Promise<void> => {
+  get isEnough(): boolean {
+    return this.escapes.length > 20 || this.hangs.length > 0 || this.failures.length > 20
+  }
+
+  /** Carries out a try and judges what came of it. */
+  async perform(one: Try, view: FileView): Promise<void> {
     let callOff: () => void = () => undefined
     const late = new Promise<'late'>((resolve) => {
       callOff = after(patience, () => resolve('late'))
     })
     try {
       const found = await Promise.race([one.run(), late])
-      if (found === 'late') result.hangs.push(shown(one))
+      if (found === 'late') this.hangs.push(shown(one))
       else {
-        note(`${one.what} done`)
-        const wrong = escapeOf(found, arena.view)
-        if (wrong) result.escapes.push(`${shown(one)}: ${wrong}`)
+        this.#count(`${one.what} done`)
+        const wrong = escapeOf(found, view)
+        if (wrong) this.escapes.push(`${shown(one)}: ${wrong}`)
       }
     } catch (error) {
-      if (error instanceof FileError) note(error.code)
-      else result.failures.push(`${shown(one)}: ${error}`)
+      if (error instanceof FileError) this.#count(error.code)
+      else this.failures.push(`${shown(one)}: ${error}`)
     } finally {
+      this.tries += 1
       callOff()
     }
   }
 
+  #count(code: string): void {
+    this.codes.set(code, (this.codes.get(code) ?? 0) + 1)
+  }
+
+  summary(seed: number, took: number): string {
+    const { tries, escapes, hangs, failures, kinds } = this
+    const counts = [...this.codes].sort((a, b) => b[1] - a[1]).map(([code, number]) => `${code} ${number}`)
+    return [
+      `files fuzz: seed ${seed}, ${tries} tries in ${Math.round(took / 1000)} s, with ${kinds.join(', ') || 'no special files'}`,
+      `  ${counts.join(', ')}`,
+      `  ${escapes.length} escapes, ${hangs.length} hangs, ${failures.length} other failures`,
+      ...[...escapes, ...hangs, ...failures].slice(0, 40).map((line) => `  ${line}`),
+    ].join('\n')
+  }
+}
+
+/** Tries in a tree of their own, with a process beside them that swaps what paths lead through. */
+const runRound = async (findings: Findings, options: FilesFuzzOptions & { from: number }): Promise<void> => {
+  const { seed, from, count, swapper } = options
+  const attack = new Attack()
+  const { arena } = attack
+  findings.kinds = arena.kinds
+  const child = spawn(process.execPath, [swapper, arena.work, arena.outside], { stdio: 'ignore' })
+  const before = arena.digest()
   try {
-    for (let number = 1; number <= count; ) {
+    for (let number = from; number < from + count && !findings.isEnough; ) {
       const batch: Promise<void>[] = []
-      for (; batch.length < atOnce && number <= count; number += 1) batch.push(perform(attack.tryOf(seed, number)))
+      for (; batch.length < atOnce && number < from + count; number += 1)
+        batch.push(findings.perform(attack.tryOf(seed, number), arena.view))
       await Promise.all(batch)
-      result.tries += batch.length
-      if (result.tries % lookEvery < atOnce || number > count) {
-        if (arena.digest() !== before) result.escapes.push(`something outside was changed before try ${number}`)
-        arena.refresh()
-        if (result.escapes.length > 20 || result.hangs.length) break
-      }
-      if (result.tries % 10_000 < atOnce && result.tries >= 10_000) say(`files fuzz: ${result.tries} tries …`)
+      if (findings.tries % lookEvery >= atOnce && number < from + count) continue
+      if (arena.digest() !== before) findings.escapes.push(`something outside was changed before try ${number}`)
+      arena.refresh()
     }
-    const left = openDescriptors() - descriptors
-    if (left > atOnce) result.failures.push(`${left} descriptors were left open`)
   } finally {
     const gone = once(child, 'exit')
     child.kill('SIGKILL')
     await gone
     arena.remove()
   }
-  return { ...result, summary: summaryOf(result, { seed, codes, arena, took: monotonic() - began }) }
 }
 
-const summaryOf = (
-  { tries, escapes, hangs, failures }: Omit<FilesFuzzResult, 'summary'>,
-  { seed, codes, arena, took }: { seed: number; codes: Map<string, number>; arena: Arena; took: number },
-): string => {
-  const counts = [...codes].sort((a, b) => b[1] - a[1]).map(([code, number]) => `${code} ${number}`)
-  return [
-    `files fuzz: seed ${seed}, ${tries} tries in ${Math.round(took / 1000)} s, with ${arena.kinds.join(', ') || 'no special files'}`,
-    `  ${counts.join(', ')}`,
-    `  ${escapes.length} escapes, ${hangs.length} hangs, ${failures.length} other failures`,
-    ...[...escapes, ...hangs, ...failures].slice(0, 40).map((line) => `  ${line}`),
-  ].join('\n')
+/** Attacks the confinement of files. */
+export const runFilesFuzz = async (options: FilesFuzzOptions): Promise<FilesFuzzResult> => {
+  const { seed, count, say } = options
+  const findings = new Findings()
+  const began = monotonic()
+  const descriptors = openDescriptors()
+  for (let from = 1; from <= count && !findings.isEnough; from += roundLength) {
+    await runRound(findings, { ...options, from, count: Math.min(roundLength, count - from + 1) })
+    if (findings.tries % 10_000 === 0) say(`files fuzz: ${findings.tries} tries …`)
+  }
+  const left = openDescriptors() - descriptors
+  if (left > 0) findings.failures.push(`${left} descriptors were left open`)
+  const { tries, escapes, hangs, failures } = findings
+  return { tries, escapes, hangs, failures, summary: findings.summary(seed, monotonic() - began) }
 }

@@ -39,16 +39,16 @@ const strange = (random: Random): Buffer => {
 
 const component = (random: Random): Buffer => {
   const kind = random.next()
-  if (kind < 0.45) return Buffer.from(random.pick(likely))
-  if (kind < 0.68) return Buffer.from(random.pick(names))
-  if (kind < 0.82) return Buffer.from('..')
-  if (kind < 0.91) return Buffer.from(random.pick(odd))
-  if (kind < 0.95) return Buffer.from('n'.repeat(random.pick([200, 254, 255, 256, 4000])))
+  if (kind < 0.6) return Buffer.from(random.pick(likely))
+  if (kind < 0.74) return Buffer.from(random.pick(names))
+  if (kind < 0.88) return Buffer.from('..')
+  if (kind < 0.93) return Buffer.from(random.pick(odd))
+  if (kind < 0.955) return Buffer.from('n'.repeat(random.pick([200, 254, 255, 256, 4000])))
   if (kind < 0.98) return strange(random)
   return Buffer.from(random.pick(['\0', 'a\0', '\0/../..', '../\0', 'dir\0/a']))
 }
 
-const usualLengths = [0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 8]
+const usualLengths = [0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 8]
 const slash = Buffer.from('/')
 
 /** A path that leads somewhere, or tries to. */
