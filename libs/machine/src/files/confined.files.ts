@@ -75,19 +75,6 @@ export class ConfinedFiles {
     }
   }
 
-  /**
-   * Opens the directory that a file is to be written in, made with its parents where missing; the caller closes it. The
-   * file is then reached as `/proc/self/fd/<fd>/<name>`.
-   */
-  async openParent(path: string | Buffer): Promise<{ directory: FileHandle; name: string }> {
-    await this.#terrain.survey()
-    try {
-      return await new FileWriter(this.#terrain, queue, drafts).openParent(this.#absolute(path))
-    } catch (error) {
-      throw fileErrorOf(String(path), error)
-    }
-  }
-
   /** How a path inside is shown: relative to the working directory. */
   shown(path: string): string {
     const { cwd } = this.view

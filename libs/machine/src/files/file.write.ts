@@ -4,7 +4,7 @@ import type { ChangeQueue } from './change.queue.js'
 import { draftNameOf, type LeftDrafts } from './file.draft.js'
 import { FileError, systemCodeOf } from './file.error.js'
 import { type FileState, stateOf } from './file.state.js'
-import { type PathBytes, pathIn, pathOfDescriptor, textOf } from './path.bytes.js'
+import { type PathBytes, pathIn, pathOfDescriptor } from './path.bytes.js'
 import { type Directory, type Place, refuseUnlessWritable } from './path.place.js'
 import { identityOf, type Terrain } from './path.terrain.js'
 import { PathWalk } from './path.walk.js'
@@ -64,15 +64,6 @@ export class FileWriter {
       if (written) return written
     }
     throw new FileError('file_access_denied', `${path} does not stay what it is for long enough to be written.`)
-  }
-
-  /** @throws FileError unless a file may be written there */
-  async openParent(path: string | Buffer): Promise<{ directory: FileHandle; name: string }> {
-    await using place = await PathWalk.to(this.terrain, path, { make: this.#makerFor(String(path)) })
-    place.refuseUnlessWritable()
-    refuseOther(place.entry?.stat, place.asked)
-    const flags = constants.O_RDONLY | constants.O_DIRECTORY
-    return { directory: await open(pathOfDescriptor(place.directory.fd), flags), name: textOf(place.name) }
   }
 
   /** Undefined when a link has taken the place since it was walked to. */
