@@ -1,0 +1,177 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { joinBus, type PeerOptions, type TestPeer } from '../../testing/bus.js'
+import { testNats } from '../../testing/nats.js'
+import { waitFor } from '../../testing/wait-for.js'
+import type { Context } from '../context.js'
+import { subjects } from '../subjects.js'
+import { asked, failure, gate, probe } from './bus.fixture.js'
+
+let gateway: TestPeer
+const peers: TestPeer[] = []
+
+const serve = async (options: PeerOptions, service: 'lifecycle' | 'host' = 'lifecycle'): Promise<TestPeer> => {
+  const peer = await joinBus(testNats().url, service, options)
+  peers.push(peer)
+  return peer
+}
+
+const serveWait = (method: (ctx: Context) => unknown): Promise<TestPeer> =>
+  serve({ operations: [probe.wait], handlers: { 'probe.wait': method } })
+
+const serveEcho = (): Promise<TestPeer> =>
+  serve({ operations: [probe.echo], handlers: { 'probe.echo': async (_ctx, input) => input } })
+
+beforeAll(async () => {
+  gateway = await joinBus(testNats().url, 'gateway')
+})
+
+afterAll(() => gateway.close())
+
+afterEach(async () => {
+  await Promise.all(peers.splice(0).map((peer) => peer.close()))
+  expect(gateway.inbox.size).toBe(0)
+})
+
+/** A handler that works until its signal fires. */
+const untilLeft = () => {
+  const begun = gate<AbortSignal>()
+  const left = gate<unknown>()
+  const work = ({ signal }: Context): Promise<never> => {
+    begun.open(signal)
+    return new Promise((_, reject) =>
+      signal.addEventListener('abort', () => {
+        left.open(signal.reason)
+        reject(signal.reason)
+      }),
+    )
+  }
+  return { work, begun: begun.promise, left: left.promise }
+}
+
+/** Messages that tell servers of calls that were left, by the subjects that they came on. */
+const cancels = async (): Promise<string[]> => {
+  const heard: string[] = []
+  const subscription = gateway.connection.subscribe('svc.cancel.>', ({ subject }) => heard.push(subject))
+  await gateway.connection.flush()
+  peers.push({ close: () => subscription.stop() } as TestPeer)
+  return heard
+}
+
+describe('the server of a call that was left', () => {
+  // It worked on until the deadline, which for a command is ten minutes.
+  it('hears of it at once', async () => {
+    const { work, begun, left } = untilLeft()
+    const peer = await serveWait(work)
+    const leaving = new AbortController()
+    const call = failure(gateway.bus.call(probe.wait, asked({ signal: leaving.signal }), {}, { timeout: 600_000 }))
+    await begun
+    leaving.abort()
+    expect(await left).toMatchObject({ code: 'client_closed' })
+    expect((await call).code).toBe('client_closed')
+    await waitFor(() => peer.server.working === 0)
+  })
+
+  it('hears of it even when it was left in the moment of asking', async () => {
+    const { work, left } = untilLeft()
+    await serveWait(work)
+    const leaving = new AbortController()
+    const call = failure(gateway.bus.call(probe.wait, asked({ signal: leaving.signal }), {}))
+    leaving.abort()
+    expect((await call).code).toBe('client_closed')
+    expect(await left).toMatchObject({ code: 'client_closed' })
+  })
+
+  it('is the one of its replicas that has the call; the calls of others go on', async () => {
+    const works = [untilLeft(), untilLeft()]
+    for (const { work } of works) await serveWait(work)
+    const signals: AbortSignal[] = []
+    for (const { begun } of works)
+      begun.then(
+        (signal) => signals.push(signal),
+        () => undefined,
+      )
+    const first = new AbortController()
+    const other = new AbortController()
+    const call = failure(gateway.bus.call(probe.wait, asked({ signal: first.signal }), {}))
+    await waitFor(() => signals.length === 1)
+    const others: Promise<unknown>[] = []
+    await waitFor(() => {
+      if (signals.length < 2) others.push(failure(gateway.bus.call(probe.wait, asked({ signal: other.signal }), {})))
+      return signals.length === 2
+    })
+    first.abort()
+    expect((await call).code).toBe('client_closed')
+    await waitFor(() => signals[0]?.aborted === true)
+    await gateway.connection.flush()
+    expect(signals[1]?.aborted).toBe(false)
+    other.abort()
+    await Promise.all(others)
+  })
+
+  it('is the one host that was asked', async () => {
+    const [one, two] = [untilLeft(), untilLeft()]
+    await serve({ operations: [probe.report], handlers: { 'probe.report': one.work }, hostId: 'one' }, 'host')
+    await serve({ operations: [probe.report], handlers: { 'probe.report': two.work }, hostId: 'two' }, 'host')
+    const [leaving, staying] = [new AbortController(), new AbortController()]
+    const ask = (target: string, { signal }: AbortController) =>
+      failure(gateway.bus.call(probe.report, asked({ signal }), {}, { target }))
+    const calls = [ask('one', leaving), ask('two', staying)]
+    await Promise.all([one.begun, two.begun])
+    leaving.abort()
+    expect(await one.left).toMatchObject({ code: 'client_closed' })
+    expect((await two.begun).aborted).toBe(false)
+    staying.abort()
+    await Promise.all(calls)
+  })
+
+  it('hears of it while it is paused', async () => {
+    const { work, begun, left } = untilLeft()
+    const peer = await serveWait(work)
+    const leaving = new AbortController()
+    const call = failure(gateway.bus.call(probe.wait, asked({ signal: leaving.signal }), {}))
+    await begun
+    await peer.server.pause()
+    leaving.abort()
+    expect(await left).toMatchObject({ code: 'client_closed' })
+    await call
+  })
+
+  it('hears of it by no other than the caller', async () => {
+    const { work, begun } = untilLeft()
+    const peer = await serve({})
+    const replies: string[] = []
+    peer.connection.subscribe(subjects.command(probe.wait), ({ reply }) => replies.push(reply as string))
+    await peer.connection.flush()
+    await serveWait(work)
+    const leaving = new AbortController()
+    const call = failure(gateway.bus.call(probe.wait, asked({ signal: leaving.signal }), {}))
+    const signal = await begun
+    await waitFor(() => replies.length === 1)
+    peer.connection.send(subjects.cancel('lifecycle', 'host'), Buffer.alloc(0), replies[0])
+    // an answer of the same server shows that it has read what was sent before
+    await peer.connection.flush()
+    expect(signal.aborted).toBe(false)
+    leaving.abort()
+    await call
+  })
+
+  it('is told at the time-out of the caller too, whose clock may be ahead', async () => {
+    const heard = await cancels()
+    await serveWait(() => new Promise(() => undefined))
+    await failure(gateway.bus.call(probe.wait, asked(), {}, { timeout: 30 }))
+    await waitFor(() => heard.length > 0)
+    expect(heard).toEqual(['svc.cancel.lifecycle.gateway'])
+  })
+
+  it('is told nothing of calls that are answered, refused or never sent', async () => {
+    const heard = await cancels()
+    await serveEcho()
+    const leaving = new AbortController()
+    await gateway.bus.call(probe.echo, asked({ signal: leaving.signal }), { text: '' })
+    await failure(gateway.bus.call(probe.echo, asked({ signal: leaving.signal }), { text: 5 } as never))
+    leaving.abort()
+    await failure(gateway.bus.call(probe.echo, asked({ signal: leaving.signal }), { text: '' }))
+    await gateway.connection.flush()
+    expect(heard).toEqual([])
+  })
+})
