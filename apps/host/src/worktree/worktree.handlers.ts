@@ -26,6 +26,11 @@ export class WorktreeHandlers {
     return this.worktrees.status(input)
   }
 
+  @Handles(op['host.worktree.unlock'])
+  unlock(_ctx: Context, input: InputOf<(typeof op)['host.worktree.unlock']>) {
+    return this.worktrees.unlock(input)
+  }
+
   @Handles(op['host.worktree.remove'])
   remove(_ctx: Context, input: InputOf<(typeof op)['host.worktree.remove']>) {
     return this.worktrees.remove(input)

@@ -98,6 +98,16 @@ export class WorktreeService implements OnModuleInit {
     })
   }
 
+  /** A node that was killed in the middle of a commit left its lock, and its successor could commit nothing. */
+  unlock(input: InputOf<Op['host.worktree.unlock']>): Promise<{ unlocked: boolean }> {
+    return this.#inTurn(input.git_dir, async () => {
+      if (this.brokers.hosted().some(({ node_id }) => input.nodes.includes(node_id))) return { unlocked: false }
+      const { admin } = this.#placeOf(input)
+      await Promise.all(['index.lock', 'HEAD.lock'].map((name) => rm(join(admin, name), { force: true })))
+      return { unlocked: true }
+    })
+  }
+
   /** @throws SvcError worktree_busy */
   async remove(input: Remove): Promise<{ moved_to: string | null }> {
     await this.#requireQuiet([input.node_id])

@@ -155,6 +155,7 @@ export class Launcher implements OnModuleInit {
     const target = host.host_id
     try {
       await this.homes.requireUsable(this.database, node, 'launch')
+      await this.homes.makeReady(this.database, node)
       const order = {
         ...this.order(node),
         git_dir: home?.git_dir ?? null,

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common'
+import { systemContext } from '#common/kernel/context.js'
 import type { Reader } from '#common/kernel/database/tx.js'
 import { SvcError } from '#common/kernel/errors.js'
 import type { NodeRecord } from '../node/node.record.js'
+import { WorktreeHost } from './worktree.host.js'
 import type { WorktreeRecord } from './worktree.record.js'
 import { WorktreeRepository } from './worktree.repository.js'
 
@@ -11,7 +13,10 @@ const treeForm = /\/worktrees\/(node_[0-9a-z]{26})(?:\/|$)/
 /** The worktree that a node works in: its own, or that of a node above it whose `cwd` it inherited. */
 @Injectable()
 export class WorktreeHomes {
-  constructor(private readonly worktrees: WorktreeRepository) {}
+  constructor(
+    private readonly worktrees: WorktreeRepository,
+    private readonly host: WorktreeHost,
+  ) {}
 
   async of(reader: Reader, node: Pick<NodeRecord, 'worktree' | 'cwd'>): Promise<WorktreeRecord | null> {
     if (node.worktree) return node.worktree
@@ -24,6 +29,14 @@ export class WorktreeHomes {
   /** The common git directory that a program of the node writes to commit; null outside of a worktree. */
   async gitDirOf(reader: Reader, node: Pick<NodeRecord, 'worktree' | 'cwd'>): Promise<string | null> {
     return (await this.of(reader, node))?.git_dir ?? null
+  }
+
+  /** Before a node is launched in its own tree again: an earlier process may have been killed while git wrote. */
+  async makeReady(reader: Reader, node: NodeRecord): Promise<void> {
+    if (!node.worktree || node.generation === 1) return
+    const inside = await this.worktrees.occupants(reader, node.worktree.path)
+    const nodes = [...new Set([node.id, ...inside.map(({ id }) => id)])]
+    await this.host.unlock(systemContext('lifecycle'), node.id, node.worktree, nodes)
   }
 
   /**

@@ -69,6 +69,12 @@ export class WorktreeHost {
     return this.bus.call(contract['host.worktree.status'], ctx, input, { target: worktree.host_id })
   }
 
+  /** @param nodes those that work inside */
+  async unlock(ctx: Context, nodeId: string, worktree: WorktreeRecord, nodes: string[]): Promise<void> {
+    const input = { ...placeOf(nodeId, worktree), nodes }
+    await this.bus.call(contract['host.worktree.unlock'], ctx, input, { target: worktree.host_id })
+  }
+
   /** Answers where the branch points when it was to go and was left, since it isn't where it was. */
   async remove(ctx: Context, nodeId: string, worktree: WorktreeRecord): Promise<string | null> {
     const { base, commit, state, host_id: target } = worktree

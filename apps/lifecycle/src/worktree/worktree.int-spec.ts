@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { pino } from 'pino'
 import { contract, type Node, type NodeCreate } from '#common/contract/index.js'
@@ -13,7 +13,7 @@ import { hostPlaceOf } from '../../../host/src/host.place.js'
 import { gitIn, TestRepository, writeIn } from '../../../host/src/worktree/repository.fixture.js'
 import { WorktreeService } from '../../../host/src/worktree/worktree.service.js'
 
-type Step = 'inspect' | 'create' | 'status' | 'remove'
+type Step = 'inspect' | 'create' | 'status' | 'unlock' | 'remove'
 
 let lifecycle: LifecycleUnderTest
 let repository: TestRepository
@@ -35,7 +35,7 @@ beforeEach(async () => {
     { hosted: () => [...lifecycle.host.brokers.values()] },
     pino({ level: 'silent' }),
   )
-  const names = ['inspect', 'create', 'status', 'remove'] as const
+  const names = ['inspect', 'create', 'status', 'unlock', 'remove'] as const
   const serve = (step: Step) => async (_ctx: Context, input: unknown) => {
     asked.push(step)
     await onGit(step, 'before')
@@ -162,6 +162,16 @@ describe('a node with a worktree', () => {
     expect(child).toMatchObject({ cwd: parent.cwd, worktree: null })
     await lifecycle.bound(child.id)
     expect(lifecycle.host.launchesOf(child.id)).toMatchObject([{ git_dir: repository.gitDir }])
+  })
+
+  it('can commit again after a process that was killed while git wrote', async () => {
+    const node = await done()
+    const lock = join(repository.gitDir, 'worktrees', node.id, 'index.lock')
+    writeIn(dirname(lock), 'index.lock', '')
+    await lifecycle.message(node.id, 'go on')
+    await lifecycle.bound(node.id, 2)
+    expect(existsSync(lock)).toBe(false)
+    gitIn(node.path, 'commit', '-q', '--allow-empty', '-m', 'again')
   })
 
   it('ends as dead, says why and leaves nothing when the branch was taken meanwhile', async () => {

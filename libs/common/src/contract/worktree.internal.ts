@@ -57,6 +57,14 @@ export const worktreeInternals = [
     errors: ['worktree_busy'],
   }),
   operation({
+    name: 'host.worktree.unlock',
+    kind: 'internal',
+    summary: 'Take away the locks that a killed git left in the tree, unless a node is hosted there',
+    service: 'host',
+    body: z.object({ ...place, nodes: z.array(nodeId).meta({ description: 'Nodes that work inside' }) }),
+    response: z.object({ unlocked: z.boolean() }),
+  }),
+  operation({
     name: 'host.worktree.remove',
     kind: 'internal',
     summary: 'Remove the tree, and the branch if it still points at the commit named',
