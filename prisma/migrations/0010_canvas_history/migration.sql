@@ -72,11 +72,19 @@ CREATE FUNCTION canvas.mark(kind text, value text) RETURNS text LANGUAGE sql IMM
 CREATE FUNCTION canvas.mark_query(kind text, value text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN ('''' || replace(replace(canvas.mark(kind, value), '\', '\\'), '''', '''''') || '''')::tsquery;
 
+-- A text as its words are taken from it: the parts of names, paths and addresses are words of their own. Of the same
+-- length, so that what is found in it is found in the text.
+CREATE FUNCTION canvas.plain(body text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN translate(body, './\_@:=#' || chr(2) || chr(3), '         ');
+
+CREATE FUNCTION canvas.wanted(query text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN websearch_to_tsquery('english', canvas.plain(query));
+
 CREATE FUNCTION canvas.passage_words(
   passage bigint, node text, root text, app text, passage_kind text, body text
 ) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN setweight(
-      to_tsvector('english', body),
+      to_tsvector('english', canvas.plain(body)),
       (CASE passage_kind WHEN 'report' THEN 'A' WHEN 'assistant' THEN 'B' WHEN 'user' THEN 'B' WHEN 'mail' THEN 'C' ELSE 'D' END)::"char"
     ) || array_to_tsvector(array_remove(ARRAY[
       canvas.mark('n', node), canvas.mark('r', root), canvas.mark('a', app), canvas.mark('k', passage_kind),

@@ -25,7 +25,8 @@ export interface PassageRow {
 export interface HitRow extends PassageRow {
   readonly rank: number
   readonly found: number
-  /** A part of the text with the words between U+0002 and U+0003. */
+  readonly body: string
+  /** The text as words are taken from it, with those that were found between U+0002 and U+0003. */
   readonly headline: string
 }
 
@@ -46,6 +47,7 @@ export const ranked = 1000
 export const looked = 200
 const fewNodes = 50
 
+const headlineOptions = `'HighlightAll=true, StartSel="' || chr(2) || '", StopSel="' || chr(3) || '"'`
 const shown = `p.id, p.node_id, n.name AS node_name, p.kind, p.ref, p.line, p.turn, p.step, p.label, p.at`
 
 /** Marks of a scope, as one condition on the words of a passage; each is text that only this daemon makes. */
@@ -78,10 +80,7 @@ export class HistoryRepository {
 
   /** What a query comes to: `empty` when no word of it must occur. */
   async parse(reader: Reader, query: string): Promise<'empty' | 'usable'> {
-    const [row] = await reader.query<{ tree: string }>(
-      "SELECT querytree(websearch_to_tsquery('english', $1)) AS tree",
-      [query],
-    )
+    const [row] = await reader.query<{ tree: string }>('SELECT querytree(canvas.wanted($1)) AS tree', [query])
     return row === undefined || row.tree === '' || row.tree === 'T' ? 'empty' : 'usable'
   }
 
@@ -107,13 +106,13 @@ export class HistoryRepository {
     const after =
       wanted.after && `WHERE (rank::float8, id) < (${put(wanted.after.rank)}::float8, ${put(wanted.after.id)})`
     return reader.query<HitRow>(
-      `WITH wanted AS MATERIALIZED (SELECT websearch_to_tsquery('english', $1) AS query),
+      `WITH wanted AS MATERIALIZED (SELECT canvas.wanted($1) AS query),
        found AS MATERIALIZED (
          SELECT f.* FROM wanted, canvas.search_passages(wanted.query, ${scope}, $2::text[], $3::bigint, ${ranked}) AS f),
        page AS MATERIALIZED (SELECT * FROM found ${after ?? ''} ORDER BY rank DESC, id DESC LIMIT ${put(wanted.limit)})
        SELECT ${shown}, page.rank::float8 AS rank, (SELECT count(*) FROM found) AS found,
-              ts_headline('english', translate(p.body, chr(2) || chr(3), ''), wanted.query,
-                'MaxFragments=2, MinWords=6, MaxWords=22, FragmentDelimiter=" … ", StartSel="' || chr(2) || '", StopSel="' || chr(3) || '"') AS headline
+              p.body,
+              ts_headline('english', canvas.plain(p.body), wanted.query, ${headlineOptions}) AS headline
          FROM page JOIN canvas.passages p ON p.id = page.id JOIN canvas.nodes n ON n.id = p.node_id, wanted
         ORDER BY page.rank DESC, page.id DESC`,
       values,

@@ -11,7 +11,7 @@ import { NodeRepository } from '../node/node.repository.js'
 import { textsOf } from './entry.text.js'
 import { HistoryIndexer } from './history.indexer.js'
 import { type Figures, HistoryRepository, type HitRow, ranked } from './history.repository.js'
-import { highlighted } from './snippet.js'
+import { snippetOf } from './snippet.js'
 
 const search = contract['canvas.history.search']
 const read = contract['canvas.history.read']
@@ -123,7 +123,7 @@ const hitOf = (row: HitRow): SearchHit => ({
   at: row.at.toISOString(),
   line: row.line,
   score: row.rank,
-  ...highlighted(row.headline),
+  ...snippetOf(row.body, row.headline),
 })
 
 /** A search goes on among the passages that it began with: what is written meanwhile moves nothing. */

@@ -91,10 +91,10 @@ export const roundOf = (held: readonly IndexedNode[], found: Found, isFull: (row
   countUsage(nodes, found.usage, deedsOf, (rows) => !settled || isFull(rows))
   return {
     passages: [
-      ...found.journal.flatMap(fromJournal),
       ...found.mail.flatMap(fromMail),
+      ...found.journal.flatMap(fromJournal),
       ...found.reports.flatMap(fromReport),
-    ],
+    ].sort((a, b) => a.at.getTime() - b.at.getTime()),
     deeds: [...deeds.values()],
     nodes: [...nodes.values()],
   }
