@@ -1,7 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { identify } from '#common/kernel/servers/process-identity.js'
 import { take, waitFor } from '#common/testing/wait-for.js'
 import { svc } from '../support/command.js'
 import { TestDaemon } from '../support/daemon.js'
@@ -66,13 +65,16 @@ describe('a node of the engine exec', () => {
   })
 
   it('ends with its program and all that it started when it is canceled', async () => {
-    const { client, node } = await begin('sleep 600 & echo $! > sleeper; wait')
+    const word = `sleeper-${process.pid}`
+    const { client, node } = await begin(`setsid sh -c 'sleep 600; : ${word}' & wait`)
     await take(client.nodes.events(node.id), ({ type }) => type === 'tool.started', { timeout: 15_000 })
+
+    await waitFor(() => isRunning(word), { what: 'what the program starts' })
 
     await client.nodes.cancel(node.id)
 
     expect(await client.nodes.waitForOutcome(node.id)).toMatchObject({ status: 'canceled', settled: true })
-    await expectGone(join(daemon.workDir, 'sleeper'))
+    await waitFor(() => !isRunning(word), { timeout: 10_000, what: 'the end of what the program left running' })
   })
 })
 
@@ -81,9 +83,15 @@ const begin = async (script: string) => {
   return { client, node: await client.nodes.create(program(script)) }
 }
 
-const expectGone = async (file: string): Promise<void> => {
-  await waitFor(() => !identify(Number(readFileSync(file, 'utf8'))), {
-    timeout: 10_000,
-    what: 'the end of what the program left running',
-  })
+/** By a word of its command line: its number in the sandbox is another one here. */
+const isRunning = (word: string): boolean =>
+  readdirSync('/proc').some((pid) => /^\d+$/.test(pid) && commandOf(pid).includes(word))
+
+const commandOf = (pid: string): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    // Gone since it was listed.
+    return ''
+  }
 }
