@@ -150,6 +150,12 @@ describe.each([
     await expect(glob('*.ts', { path: 'src/a.ts' })).rejects.toThrow('"path" is a file')
   })
 
+  it('looks through the file that holds the whole of a long output', async () => {
+    const log = join(stage.home, 'scratch/1-c1.log')
+    writeFileSync(log, 'one\nneedle\n')
+    expect(await search('needle', { path: log })).toBe(`${log}:2:needle`)
+  })
+
   it('stops when it is called off', async () => {
     const tool = searchTool(stage.files, searches())
     await expect(runTool(tool, { pattern: 'x' }, AbortSignal.abort())).rejects.toThrow(/abort/)
