@@ -48,6 +48,16 @@ describe('the options for bubblewrap', () => {
     expect(layers.join(' ')).not.toContain('/lib64')
   })
 
+  // svc is installed in a home more often than not: the second program of a node found the link that the first was given.
+  it("show what a link of the system leads to where it lies in the node's own directories", () => {
+    const system = ['/home/ada/svc/node', '/tmp/svc/node']
+    const layers = layersOf({ system }, { '/home/ada/svc/node': '->../node', '/tmp/svc/node': '->../node' })
+    expect(layers.filter((layer) => layer.includes('svc/node'))).toEqual([
+      '--ro-bind-try /tmp/svc/node /tmp/svc/node',
+      '--ro-bind-try /home/ada/svc/node /home/ada/svc/node',
+    ])
+  })
+
   it("put the node's own directories where the person's are", () => {
     const layers = layersOf({})
     expect(layers).toContain('--bind /data/nodes/n/home /home/ada')

@@ -52,7 +52,7 @@ export const sandboxArgv = (
   const hidden = plan.hidden.filter((path) => showsOf(path) !== 'own')
   const changeable = [...frozen, ...hidden].filter((path) => showsOf(path) === 'written')
   const layers: Layer[] = [
-    ...plan.system.flatMap((path) => systemLayer(path, look)),
+    ...plan.system.flatMap((path) => systemLayer(path, look, [plan.homeAt, '/tmp'])),
     { path: '/proc', options: ['--proc', '/proc'] },
     { path: '/dev', options: ['--dev', '/dev'] },
     bound('--bind', plan.temporary, '/tmp'),
@@ -83,9 +83,11 @@ const seenOf = ({ system, mounts, homeAt }: SandboxPlan) => {
 
 const bound = (option: string, from: string, path = from): Layer => ({ path, options: [option, from, path] })
 
-const systemLayer = (path: string, look: Look): Layer[] => {
+/** @param kept what stays on the disk from one program to the next: a link made there once stands in its own way later */
+const systemLayer = (path: string, look: Look, kept: readonly string[]): Layer[] => {
   const found = look(path)
   if (found === 'nothing') return []
+  if (typeof found === 'object' && kept.some((place) => within(path, place))) return [bound('--ro-bind-try', path)]
   return [typeof found === 'object' ? { path, options: ['--symlink', found.target, path] } : bound('--ro-bind', path)]
 }
 
