@@ -40,7 +40,7 @@ describe('a loop node with a model', () => {
 
   /** The model counts with the shell and reports what the shell said. */
   const counting = (prompt: string, end: MockAnswer): void => {
-    const command = `find ${project} -name '*.ts' | wc -l; echo "$PPID $$"`
+    const command = `find ${project} -name '*.ts' | wc -l; echo "$SVC_BROKER_MARK"`
     mock.conversation({ prompt }, [{ toolCalls: [{ name: 'bash', input: { command } }] }, end])
   }
   const report = (body: string): MockAnswer => ({
@@ -57,10 +57,10 @@ describe('a loop node with a model', () => {
     const events = await daemon.client().nodes.events(id).recorded()
     const bound = events.data.find(({ type }) => type === 'node.bound')
     const ended = events.data.find(({ type, data }) => type === 'tool.ended' && data.name === 'bash')
-    const [count, shell] = String(ended?.data.output).split('\n')
+    const [count, mark] = String(ended?.data.output).split('\n')
     expect(count?.trim()).toBe('3')
-    // The shell's parent is the process that hosts the node, which is none of the daemon's.
-    expect(Number(shell?.split(' ')[0])).toBe(bound?.data.pid)
+    // The shell is a program of the process that hosts the node, which is none of the daemon's.
+    expect(mark).toMatch(/^local:\w+:\d+\/\d+$/)
     expect(bound?.data.pid).not.toBe(daemon.processes.find('daemon')?.pid)
   })
 

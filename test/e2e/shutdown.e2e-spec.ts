@@ -1,10 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { identify } from '#common/kernel/servers/process-identity.js'
 import { take, waitFor } from '#common/testing/wait-for.js'
 import { svc } from '../support/command.js'
 import { TestDaemon } from '../support/daemon.js'
+import { runningWith } from '../support/daemon-processes.js'
 
 let daemon: TestDaemon
 
@@ -51,13 +52,15 @@ describe('svc sys', () => {
   })
 
   it('goes down with --nodes and leaves no process behind, not even one that detached itself', async () => {
-    await begin('(setsid sleep 600 &) ; echo $$ > pid; sleep 600')
+    const sleeper = `600.${process.pid}`
+    await begin(`(env -i PATH="$PATH" setsid sleep ${sleeper} &) ; sleep ${sleeper}`)
+    await waitFor(() => runningWith(`sleep\0${sleeper}`).length === 2)
 
     const end = await svc(daemon, ['sys', 'down', '--nodes'])
 
     expect(end).toMatchObject({ code: 0, stdout: 'Stopped; no process of svc is left.\n' })
     expect(daemon.processes.all()).toEqual([])
-    expect(identify(Number(readFileSync(join(daemon.workDir, 'pid'), 'utf8')))).toBeUndefined()
+    expect(runningWith(sleeper)).toEqual([])
   })
 
   // Redis overwrites the environment that its mark was looked for in: it was left behind, and said to be gone.

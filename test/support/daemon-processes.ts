@@ -80,6 +80,13 @@ export class DaemonProcesses {
   }
 }
 
+/** Living processes whose command line holds the word; a program in a sandbox doesn't know its own pid outside of it. */
+export const runningWith = (word: string): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && textOf(`/proc/${name}/cmdline`).includes(word))
+    .map(Number)
+    .filter((pid) => identify(pid) !== undefined)
+
 /** Empty when it is gone or belongs to somebody else. */
 export const textOf = (path: string): string => {
   try {
