@@ -1,9 +1,10 @@
 import { lstat, realpath, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { WorktreeRefusal } from '#common/contract/worktree.schema.js'
 import { type Clock, pause, systemClock } from '#common/kernel/clock.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { type GitCommand, type GitEnd, lastLine } from './git.command.js'
+import { smallText } from './private.git-dir.js'
 
 export interface Found {
   /** Top of the tree that the directory lies in. */
@@ -35,13 +36,34 @@ export class Repositories {
     const [bare, inside] = asked.stdout.split('\n')
     if (bare === 'true') throw refused('bare', `${cwd} is a bare repository: it has no tree to work in.`)
     if (inside !== 'true') throw refused('not_a_repository', `${cwd} lies in the git directory, not in a tree of it.`)
-    const path = (what: string[]): Promise<string> => this.git.text({ args: ['-C', cwd, 'rev-parse', ...what] })
-    const [repository, common, prefix] = await Promise.all([
-      path(['--show-toplevel']),
-      path(['--path-format=absolute', '--git-common-dir']),
-      path(['--show-prefix']),
-    ])
-    return { repository, gitDir: await realpath(common), subdir: prefix.replace(/\/$/, '') }
+    // in one go, since the directory may be made another one between two calls
+    const paths = [
+      '--path-format=absolute',
+      '--show-toplevel',
+      '--git-common-dir',
+      '--absolute-git-dir',
+      '--show-prefix',
+    ]
+    const text = await this.git.text({ args: ['-C', cwd, 'rev-parse', ...paths] })
+    const [repository = '', common = '', own = '', prefix = '', more] = text.split('\n')
+    if (more !== undefined) throw refused('not_permitted', `${cwd} has a line break in its path.`)
+    const gitDir = await realpath(common)
+    await this.#requireKnown(repository, gitDir, await realpath(own))
+    return { repository, gitDir, subdir: prefix.replace(/\/$/, '') }
+  }
+
+  /**
+   * A `.git` file is easily written, by a node too, and names any repository of the machine. It counts where that
+   * repository knows of the tree: as a worktree of its own, or as a submodule's.
+   */
+  async #requireKnown(repository: string, common: string, own: string): Promise<void> {
+    const link = await entryOf(join(repository, '.git'))
+    if (link?.isDirectory() && (await realpath(join(repository, '.git'))) === common) return
+    const back = (await smallText(join(own, 'gitdir')))?.trim()
+    if (own !== common && back && resolve(own, back) === join(repository, '.git')) return
+    const { code, stdout } = await this.git.run({ args: ['config', '--get', 'core.worktree'], env: { GIT_DIR: own } })
+    if (code === 0 && resolve(own, stdout.trim()) === repository) return
+    throw refused('not_permitted', `${repository}/.git names ${common}, which knows nothing of that tree.`)
   }
 
   /** @throws SvcError worktree_refused base_not_found */

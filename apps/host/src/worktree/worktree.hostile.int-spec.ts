@@ -124,6 +124,24 @@ describe('the host', () => {
     library.remove()
   })
 
+  it('goes by no .git file that names a repository which knows nothing of it', async () => {
+    const mine = join(directory, 'mine')
+    writeIn(mine, '.git', `gitdir: ${repository.gitDir}\n`)
+    const look = (cwd: string) => service.inspect({ node_id: newId('node'), cwd, branch: 'svc/work', base: 'HEAD' })
+    const refusal = { code: 'worktree_refused', fields: { reason: 'not_permitted' } }
+    await expect(look(mine)).rejects.toMatchObject(refusal)
+    rmSync(join(mine, '.git'))
+    symlinkSync(repository.gitDir, join(mine, '.git'))
+    await expect(look(mine)).rejects.toMatchObject(refusal)
+    const linked = join(directory, 'linked')
+    repository.git('worktree', 'add', '-q', linked)
+    expect(await look(linked)).toMatchObject({ git_dir: repository.gitDir })
+    writeFileSync(join(mine, 'copy'), '')
+    rmSync(join(mine, '.git'))
+    writeFileSync(join(mine, '.git'), readFileSync(join(linked, '.git')))
+    await expect(look(mine)).rejects.toMatchObject(refusal)
+  })
+
   it('fetches nothing that a partial clone lacks', async () => {
     const made = { node_id: newId('node'), branch: 'svc/work' }
     const found = await service.inspect({ ...made, cwd: repository.root, base: 'HEAD' })

@@ -282,6 +282,8 @@ describe('what would be lost with a tree', () => {
     const made = await make()
     gitIn(made.path, 'submodule', '-q', 'update', '--init')
     expect((await status(made)).changes).toEqual([{ path: 'lib', change: 'submodule' }])
+    const inner = await look({ cwd: join(repository.root, 'lib') })
+    expect(inner).toMatchObject({ git_dir: join(repository.gitDir, 'modules/lib'), subdir: '' })
     library.remove()
   })
 

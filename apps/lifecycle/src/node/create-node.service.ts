@@ -119,7 +119,8 @@ export class CreateNodeService {
       if ((input.engine ?? 'loop') === 'loop') await this.models.require(ctx, await this.modelOf(ctx, input))
       return { place: await this.worktrees.prepare(ctx, id, input) }
     } catch (error) {
-      if (hasCode(error, 'validation_failed', 'model_not_configured', 'worktree_refused')) return { refusal: error }
+      if (hasCode(error, 'validation_failed', 'model_not_configured', 'worktree_refused', 'path_outside_scope'))
+        return { refusal: error }
       throw error
     }
   }

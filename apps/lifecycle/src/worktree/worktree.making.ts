@@ -1,11 +1,9 @@
-import { join, normalize } from 'node:path'
+import { join } from 'node:path'
 import { Injectable } from '@nestjs/common'
 import type { NodeCreate } from '#common/contract/node.schema.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
-import { SvcError } from '#common/kernel/errors.js'
-import { covers } from '#common/kernel/scopes.js'
-import type { NodeRecord } from '../node/node.record.js'
+import { requireReach } from '../node/node.reach.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { WorktreeCarrier } from './worktree.carrier.js'
 import { WorktreeHomes } from './worktree.home.js'
@@ -46,7 +44,7 @@ export class WorktreeMaking {
   /**
    * Undefined when none is asked for, or nothing says where.
    *
-   * @throws SvcError worktree_refused, service_unavailable
+   * @throws SvcError worktree_refused, path_outside_scope, service_unavailable
    */
   async prepare(ctx: Context, nodeId: string, input: NodeCreate): Promise<MadePlace | undefined> {
     if (!input.worktree) return undefined
@@ -58,7 +56,9 @@ export class WorktreeMaking {
     const { branch = branchNameOf(input.name ?? input.kind ?? 'general', nodeId), base = 'HEAD' } = input.worktree
     const found = await this.host.inspect(ctx, { node_id: nodeId, cwd, branch, base })
     if (maker && (await this.homes.gitDirOf(this.database, maker)) !== found.git_dir) {
+      // a worktree opens its whole repository, which need not lie where the tree does
       requireReach(maker, found.repository)
+      requireReach(maker, found.git_dir)
     }
     const { path, git_dir, repository, subdir, host_id } = found
     return {
@@ -81,14 +81,4 @@ export class WorktreeMaking {
   begin(nodeId: string): void {
     void this.carrier.carry(nodeId)
   }
-}
-
-/** A worktree opens its whole repository: a node gives no more of the machine away than it may write itself. */
-const requireReach = (maker: NodeRecord, wanted: string): void => {
-  const path = normalize(wanted)
-  const within = path === maker.cwd || path.startsWith(`${maker.cwd.replace(/\/$/, '')}/`)
-  if (within || covers(maker.scopes, `svc:files:rw:user:${path}`)) return
-  throw new SvcError('worktree_refused', `${path} lies outside of what the node ${maker.id} may write.`, {
-    reason: 'outside_mounts',
-  })
 }

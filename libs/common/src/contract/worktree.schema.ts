@@ -13,7 +13,6 @@ export const worktreeRefusals = [
   'branch_invalid',
   'git_missing',
   'not_permitted',
-  'outside_mounts',
   'checkout_failed',
 ] as const
 export type WorktreeRefusal = (typeof worktreeRefusals)[number]
