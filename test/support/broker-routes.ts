@@ -41,6 +41,8 @@ export class PlayedNode {
   readonly calls: TurnCall[] = []
   readonly deltas: Delta[] = []
   readonly reports: { kind: string; body: string; engagement: number }[] = []
+  /** Commands that were started as jobs, by the key of their request. */
+  readonly jobs = new Map<string, string>()
   readonly requests: string[] = []
   readonly binds: { pid: number; host_id: string; started_at: string; version: string }[] = []
   result: unknown
@@ -127,6 +129,9 @@ export class PlayedNode {
         return json(response, {}, 201)
       case 'GET reports':
         return json(response, { data: this.reports, next_cursor: null, has_more: false })
+      case 'POST jobs':
+        this.jobs.set(String(body.key), String(body.command))
+        return json(response, { id: 'job_01jd0000000000000000000000', command: body.command, status: 'running' }, 201)
       case 'POST result':
         this.result = body.value
         return json(response, {})
@@ -269,6 +274,7 @@ export class BrokerRoutes {
     if (!node || !route) return json(response, { code: 'not_found', status: 404 }, 404)
     if (token !== node.token) return json(response, { code: 'stale_generation', status: 409 }, 409)
     const query = Object.fromEntries(new URL(request.url ?? '', this.url).searchParams)
-    return node.answer(`${request.method} ${route}`, { ...query, ...body }, response)
+    const key = request.headers['idempotency-key']
+    return node.answer(`${request.method} ${route}`, { ...query, ...body, ...(key && { key }) }, response)
   }
 }

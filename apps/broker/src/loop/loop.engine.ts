@@ -68,7 +68,7 @@ export class LoopEngine implements NodeEngine {
     const { turn } = dangling[0]!
     const { session } = this
     const settle = async (call: Started): Promise<FinishedCall> =>
-      this.#tools.isRepeatable(call.name)
+      this.#tools.isRepeatable(call)
         ? this.#tools.run(call, session.turnSignal, { repeated: true })
         : { entry: unknownEnd(call) }
     const settled = await Promise.all(dangling.map(settle))

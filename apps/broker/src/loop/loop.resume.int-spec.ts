@@ -112,6 +112,22 @@ describe('a process that was lost', () => {
     },
   )
 
+  it('starts a job again under the key of its call, which makes it one job', async () => {
+    const node = stage.routes.node({ cwd: stage.cwd }, () => [text('done')])
+    const input = { command: 'npm test', background: true }
+    node.journal.push(
+      { type: 'turn_started', turn: 1, mail: [], content: [text('go')] },
+      { type: 'message', turn: 1, step: 1, role: 'assistant', content: [toolCall('c7', 'bash', input)] },
+      { type: 'tool_started', turn: 1, step: 1, call_id: 'c7', name: 'bash', input },
+    )
+    stage.broker.serve(node, stage.routes.url)
+    await ended(node)
+    expect([...node.jobs]).toEqual([[`${node.id}.1.c7`, 'npm test']])
+    expect(node.entries('tool_ended')).toMatchObject([
+      { status: 'completed', output: expect.stringContaining('job_01jd0000000000000000000000') },
+    ])
+  })
+
   it('repeats a report under its own key, since that has no second effect', async () => {
     const node = stage.routes.node({ cwd: stage.cwd }, () => [text('done')])
     node.journal.push(

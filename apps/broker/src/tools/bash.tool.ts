@@ -21,6 +21,8 @@ export const bashTool = (session: NodeSession): Tool => ({
     ['command'],
   ),
   acts: true,
+  // A job is started once for one call: by its key.
+  repeatable: ({ background }) => background === true || background === 'true',
   async run(input, call): Promise<ToolResult> {
     const { assignment, serve, processes } = session
     const command = textOf(input, 'command')

@@ -90,8 +90,10 @@ export class ToolBox {
     }))
   }
 
-  isRepeatable(name: string): boolean {
-    return this.#tools.get(name)?.repeatable === true
+  isRepeatable({ name, input }: Pick<Started, 'name' | 'input'>): boolean {
+    const repeatable = this.#tools.get(name)?.repeatable ?? false
+    if (typeof repeatable === 'boolean') return repeatable
+    return typeof input === 'object' && input !== null && repeatable(input as Record<string, unknown>)
   }
 
   /**

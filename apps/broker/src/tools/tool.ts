@@ -34,8 +34,8 @@ export interface Tool {
   readonly inputSchema: Record<string, unknown>
   /** Whether it reaches the machine: then the node needs `svc:act`. */
   readonly acts: boolean
-  /** Whether carrying the same call out again has no second effect. */
-  readonly repeatable?: boolean
+  /** Whether carrying the same call out again has no second effect; of some inputs alone, where it is a function. */
+  readonly repeatable?: boolean | ((input: Record<string, unknown>) => boolean)
   run(input: Record<string, unknown>, call: ToolRun): Promise<ToolResult>
 }
 
