@@ -77,7 +77,7 @@ describe('POST /v1/bash as the owner', () => {
     expect(truncated).toBe(true)
     expect(stdout).toMatch(/^first\na+\n\[… \d+ bytes left out …\]\na+\nlast\n$/)
     expect(Buffer.byteLength(stdout)).toBeLessThan(1024 * 1024 + 64)
-  })
+  }, 90_000)
 
   it('runs a command once, however often its key comes', async () => {
     const options = { headers: { 'Idempotency-Key': 'once' } }

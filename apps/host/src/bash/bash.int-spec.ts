@@ -207,13 +207,13 @@ describe('the output of a command', () => {
     const before = residentOf(host)
     const answer = await ask({
       command: 'echo first; head -c 1073741824 /dev/zero | tr "\\0" a; echo; echo last',
-      timeout: 60_000,
+      timeout: 80_000,
     })
     expect(answer).toMatchObject({ exit_code: 0, truncated: true })
     expect(answer.stdout).toMatch(/^first\na+\n\[… \d+ bytes left out …\]\na+\nlast\n$/)
     expect(answer.stdout.length).toBeLessThan(1024 * 1024 + 64)
     expect(residentOf(host) - before).toBeLessThan(120 * 1024 * 1024)
-  })
+  }, 90_000)
 
   it('is cut between characters, and what is none is replaced', async () => {
     const { stdout } = await ask({ command: 'yes "🦉€é" | head -c 3000000' })
