@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { systemClock } from '#common/kernel/clock.js'
 import { newId } from '#common/kernel/ids.js'
+import { describeWhere } from '#common/testing/describe-with-engine.js'
 import { NodeAccounts } from './node.accounts.js'
 import { NodeDirectoryStore } from './node.directories.js'
 import { TreeAccess } from './tree.access.js'
@@ -19,9 +20,7 @@ const hasLists = ((): boolean => {
   }
 })()
 // Only root can give accounts away; elsewhere the level says that there is none.
-const whereAccountsAre = isRoot && hasLists ? describe : describe.skip
-
-whereAccountsAre('accounts of nodes', () => {
+describeWhere(isRoot && hasLists, 'root and setfacl', 'accounts of nodes', () => {
   let root: string
   let work: string
   let store: NodeDirectoryStore

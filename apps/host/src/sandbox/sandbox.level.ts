@@ -54,10 +54,17 @@ const refusalOf = async (bwrap: string, more: readonly string[]): Promise<string
 const tryBubblewrap = async (): Promise<SandboxLevel | string> => {
   const bwrap = findProgram('bwrap')
   if (!bwrap) return 'bubblewrap is not installed'
-  const refusal = await refusalOf(bwrap, [])
+  const [refusal, nesting, help] = await Promise.all([
+    refusalOf(bwrap, []),
+    refusalOf(bwrap, ['--disable-userns']),
+    run(bwrap, ['--help']).then(
+      ({ stdout }) => stdout,
+      () => '',
+    ),
+  ])
   if (refusal !== undefined) return `bubblewrap can't make namespaces: ${refusal}`
-  const nestingRefused = (await refusalOf(bwrap, ['--disable-userns'])) === undefined
-  const takesOpenFiles = (await run(bwrap, ['--help'])).stdout.includes('--ro-bind-fd')
+  const nestingRefused = nesting === undefined
+  const takesOpenFiles = help.includes('--ro-bind-fd')
   return { level: 'bubblewrap', detail: bwrap, bwrap, nestingRefused, takesOpenFiles }
 }
 
