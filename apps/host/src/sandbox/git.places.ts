@@ -5,13 +5,14 @@ import { entryAt, realPath } from './real.paths.js'
 /** What of the repositories of a node stays as it is: what git runs, or learns what to run from. */
 /** Repositories one level below the directory, and submodules, that are looked at; each costs every command a few mounts. */
 const mostRepositories = 64
+/** Directories that are looked at for one: a plan is made in milliseconds. */
+const mostLookedAt = 1000
 
 /** Of the repository of a directory that a node may write in, and of those right below it. */
 export const frozenIn = async (directory: string): Promise<string[]> => {
-  const below = await readdir(directory, { withFileTypes: true }).catch(() => [])
-  const candidates = [directory]
-  for (const entry of below)
-    if (entry.isDirectory() && entry.name !== '.git') candidates.push(join(directory, entry.name))
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => [])
+  const below = entries.filter((entry) => entry.isDirectory() && entry.name !== '.git').slice(0, mostLookedAt)
+  const candidates = [directory, ...below.map(({ name }) => join(directory, name))]
   const found: string[] = []
   let repositories = 0
   for (const candidate of candidates) {
