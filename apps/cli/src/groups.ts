@@ -39,6 +39,12 @@ export const groups: readonly Group[] = [
     load: async () => (await import('./commands/file/file.group.js')).registerFile,
   },
   {
+    name: 'canvas',
+    summary: 'All nodes at once, and what they said and did',
+    shown: () => true,
+    load: async () => (await import('./commands/canvas/canvas.group.js')).registerCanvas,
+  },
+  {
     name: 'push',
     summary: 'Publish a report, as the node that this runs in',
     shown: (shell) => shell.nodeId !== undefined,

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { cut, widthOf } from './width.js'
 
 type Format = Parameters<typeof styleText>[0]
 
@@ -7,6 +8,7 @@ export class Output {
   readonly #out: NodeJS.WriteStream
   readonly #err: NodeJS.WriteStream
   readonly #coloured: (stream: NodeJS.WriteStream) => boolean
+  #framed = 0
 
   constructor(out: NodeJS.WriteStream, err: NodeJS.WriteStream, env: NodeJS.ProcessEnv) {
     this.#out = out
@@ -25,6 +27,17 @@ export class Output {
   /** Text of a result, with a line end. */
   line(text = ''): void {
     this.write(`${text}\n`)
+  }
+
+  /** Lines in place of those that were shown this way before; only on a terminal. */
+  frame(lines: readonly string[]): void {
+    const columns = this.#out.columns || 80
+    const room = Math.max(1, (this.#out.rows || 24) - 1)
+    const shown = lines.slice(0, room).map((line) => fitted(printable(line), columns))
+    this.#out.write(
+      `${this.#framed > 0 ? `\x1b[${this.#framed}A\x1b[J` : ''}${shown.map((line) => `${line}\n`).join('')}`,
+    )
+    this.#framed = shown.length
   }
 
   write(text: string): void {
@@ -63,6 +76,18 @@ export class Output {
   paintNote(format: Format, text: string): string {
     return this.#coloured(this.#err) ? styleText(format, text, { validateStream: false }) : text
   }
+}
+
+/** A line of at most so many columns, with what colours it left in. */
+const fitted = (line: string, columns: number): string => {
+  let left = columns - 1
+  let shown = ''
+  for (const part of line.split(/(\x1b\[[0-9;]*m)/)) {
+    const text = part.startsWith('\x1b') ? part : left > 0 ? cut(part, left) : ''
+    if (!part.startsWith('\x1b')) left -= widthOf(text)
+    shown += text
+  }
+  return shown
 }
 
 /** Texts of agents and programs must not steer the terminal: only colours of SGR pass. */

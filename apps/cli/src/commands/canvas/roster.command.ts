@@ -1,0 +1,48 @@
+import type { Command } from 'commander'
+import type { CanvasRosterQuery, RosterEntry } from '#sdk/index.js'
+import { ago } from '../../clock.js'
+import { wholeNumber } from '../../input.js'
+import { command, performs } from '../../invocation.js'
+import { brief, table } from '../../output/table.js'
+import type { Shell } from '../../shell.js'
+
+interface RosterOptions extends CanvasRosterQuery {
+  readonly all?: boolean
+}
+
+export const registerRoster = (canvas: Command, shell: Shell): void => {
+  const made = command(canvas, 'roster', { summary: 'One line a node, newest first' })
+    .option('--under <id>', 'at or below this node')
+    .option('--after <cursor>', 'the page after this cursor')
+    .option('--limit <number>', 'entries a page, 1 to 200', wholeNumber)
+    .option('--all', 'every page')
+  performs<RosterOptions>(made, shell, async ({ client, out, json, options: { all, ...query } }) => {
+    const list = (await client()).canvas.roster(query as CanvasRosterQuery)
+    if (json && all) {
+      for await (const one of list) out.record(one)
+      return
+    }
+    const page = await list.page
+    if (json) return out.json(page)
+    const entries: RosterEntry[] = []
+    if (all) for await (const one of list) entries.push(one)
+    out.line(tableOf(all ? entries : page.data))
+    if (!all && page.has_more) out.note('there are more: --all lists every one')
+  })
+}
+
+const tableOf = (entries: readonly RosterEntry[]): string =>
+  table(
+    ['ID', 'STATUS', 'KIND', 'MODEL', 'CHILDREN', 'LAST', 'AGE', 'COST', 'NAME'],
+    entries.map((entry) => [
+      entry.id,
+      entry.fault ? `${entry.status} (${entry.fault})` : entry.attention > 0 ? `${entry.status} (hangs)` : entry.status,
+      entry.kind,
+      entry.model ?? '-',
+      String(entry.children),
+      ago(entry.last_activity_at),
+      ago(entry.created_at),
+      `$${entry.cost_usd.toFixed(2)}`,
+      brief(entry.name),
+    ]),
+  )
