@@ -1,124 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { contract } from '#common/contract/index.js'
-import type { BrokerExit } from '#common/contract/internal.operations.js'
-import { systemContext } from '#common/kernel/context.js'
-import { joinBus, type TestPeer } from '#common/testing/bus.js'
 import { describeWhere } from '#common/testing/describe-with-engine.js'
 import { NatsProcess } from '#common/testing/nats-process.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { canGroup } from '#machine/process/process.group.js'
 import { type ProcessRow, readProcesses } from '#machine/process/process-table.js'
 import { BrokerRoutes, type PlayedNode, text, toolCall } from '../../../test/support/broker-routes.js'
-
-const projectRoot = new URL('../../..', import.meta.url).pathname
-const ctx = systemContext('test')
-
-interface Hello {
-  readonly incarnation: string
-  readonly brokers: readonly { node_id: string; generation: number; pid: number }[]
-  readonly live: number
-  readonly warm: number
-}
-
-/** The host as it runs in production: its built program, in a process of its own. */
-class RunningHost {
-  readonly hellos: Hello[] = []
-  readonly exits: BrokerExit[] = []
-  child!: ChildProcess
-  peer!: TestPeer
-
-  constructor(
-    readonly dataDir: string,
-    private readonly natsUrl: string,
-    private readonly extra: Record<string, string> = {},
-  ) {}
-
-  async start(): Promise<void> {
-    this.peer ??= await joinBus(this.natsUrl, 'lifecycle', {
-      operations: [contract['lifecycle.host.hello'], contract['lifecycle.host.exited']],
-      handlers: {
-        'lifecycle.host.hello': async (_ctx, input) => {
-          this.hellos.push(input as Hello)
-          return { accepted: true }
-        },
-        'lifecycle.host.exited': async (_ctx, input) => {
-          this.exits.push((input as { exit: BrokerExit }).exit)
-          return { noted: true }
-        },
-      },
-    })
-    await this.startProcess()
-  }
-
-  async startProcess(): Promise<void> {
-    const before = this.hellos.length
-    this.child = spawn(process.execPath, [join(projectRoot, 'dist/apps/host/src/main.js')], {
-      env: {
-        PATH: process.env.PATH,
-        HOME: process.env.HOME,
-        NATS_URL: this.natsUrl,
-        SVC_DATA_DIR: this.dataDir,
-        SVC_LOG_LEVEL: 'warn',
-        OPENAI_API_KEY: 'sk-never-seen',
-        ...this.extra,
-      },
-      stdio: ['ignore', 'inherit', 'inherit'],
-    })
-    await waitFor(() => this.hellos.length > before, { timeout: 15_000, what: 'the first hello' })
-  }
-
-  launch(node: PlayedNode, url: string, input: { generation?: number; pool_key?: string } = {}) {
-    const generation = input.generation ?? node.generation
-    const launch = {
-      node_id: node.id,
-      generation,
-      token: `${node.id}.${generation}`,
-      base_url: url,
-      cwd: '/tmp',
-      scopes: [],
-      pool_key: input.pool_key ?? 'owner',
-    }
-    return this.peer.bus.call(contract['host.broker.launch'], ctx, launch, { target: 'local' })
-  }
-
-  halt(node: PlayedNode, generation = node.generation) {
-    const stop = { node_id: node.id, generation, grace_ms: 300 }
-    return this.peer.bus.call(contract['host.broker.stop'], ctx, stop, { target: 'local' })
-  }
-
-  report() {
-    return this.peer.bus.call(contract['host.report'], ctx, {}, { target: 'local' })
-  }
-
-  async kill(signal: NodeJS.Signals): Promise<void> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return
-    const gone = once(this.child, 'exit')
-    this.child.kill(signal)
-    await gone
-  }
-
-  async close(): Promise<void> {
-    await this.kill('SIGTERM')
-    await this.peer.close()
-    rmSync(this.dataDir, { recursive: true, force: true })
-  }
-}
-
-const alive = (pid: number): boolean => readProcesses().some((row) => row.pid === pid)
-const named = (word: string): number[] =>
-  readProcesses().flatMap((row) => (readCommand(row.pid).includes(word) ? [row.pid] : []))
-const readCommand = (pid: number): string => {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
-  } catch {
-    return ''
-  }
-}
+import { alive, named, RunningHost, readCommand } from '../../../test/support/running-host.js'
 
 describe('host', () => {
   let nats: NatsProcess
