@@ -12,7 +12,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describeWhere } from '#common/testing/describe-with-engine.js'
+import { SmallDisk } from '../../../../test/support/small-disk.js'
 import { ConfinedFiles, type WriteLimit } from './confined.files.js'
 import { draftNameOf, draftsLiveFor } from './file.draft.js'
 import type { WriteOptions } from './file.write.js'
@@ -123,6 +125,25 @@ describe('create_only', () => {
     expect(codes.filter((one) => one === 'done')).toHaveLength(1)
     expect(codes.filter((one) => one === 'already_exists')).toHaveLength(15)
     expect(readdirSync(cwd)).toEqual(['a'])
+  })
+})
+
+const disk = SmallDisk.mount(1)
+
+describeWhere(disk !== undefined, 'a mount of one’s own', 'a full disk', () => {
+  afterAll(() => disk?.unmount())
+
+  it('leaves the file as it was, and no draft', async () => {
+    const { path } = disk as SmallDisk
+    const small = new ConfinedFiles({
+      cwd: path,
+      roots: [{ at: path, real: path, mode: 'write' }],
+      frozen: [],
+      hidden: [],
+    })
+    await small.write('a', Buffer.from('old'), { limit })
+    expect(await code(small.write('a', Buffer.alloc(limit, 1), { limit }))).toBe('storage_full')
+    expect([readFileSync(join(path, 'a'), 'utf8'), readdirSync(path)]).toEqual(['old', ['a']])
   })
 })
 
