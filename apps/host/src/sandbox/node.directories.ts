@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '#common/kernel/clock.js'
 
@@ -43,12 +43,19 @@ export class NodeDirectoryStore {
     })
     const oldest = this.clock.now() - keepMs
     const found: string[] = []
-    for (const name of names) if ((await stat(join(this.path, name))).mtimeMs < oldest) found.push(name)
+    for (const name of names) {
+      if (name.startsWith('.removed-')) await rm(join(this.path, name), { recursive: true, force: true })
+      else if ((await stat(join(this.path, name))).mtimeMs < oldest) found.push(name)
+    }
     return found
   }
 
+  /** Out of the way at once, so that a node which comes back meanwhile is given new ones. */
   async remove(nodeId: string): Promise<void> {
-    await rm(this.of(nodeId).root, { recursive: true, force: true })
+    const aside = join(this.path, `.removed-${nodeId}`)
+    await rm(aside, { recursive: true, force: true })
+    await rename(this.of(nodeId).root, aside)
+    await rm(aside, { recursive: true, force: true })
   }
 }
 

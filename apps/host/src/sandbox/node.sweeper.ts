@@ -38,13 +38,16 @@ export class NodeSweeper implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   async #sweep(): Promise<void> {
-    const live = new Set([...this.brokers.hosted().map(({ node_id }) => node_id), ...this.jobs.nodes()])
     const { directories, accounts } = this.ground
     for (const nodeId of await directories.forgotten(this.place.sandbox.keepMs)) {
-      if (live.has(nodeId)) continue
+      if (this.#isHere(nodeId)) continue
       await accounts?.release(nodeId)
       await directories.remove(nodeId)
       this.log.info({ node_id: nodeId }, 'the files of a node that was not here for long were removed')
     }
+  }
+
+  #isHere(nodeId: string): boolean {
+    return this.brokers.hosted().some(({ node_id }) => node_id === nodeId) || this.jobs.nodes().includes(nodeId)
   }
 }
