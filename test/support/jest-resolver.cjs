@@ -3,7 +3,12 @@ const { existsSync } = require('node:fs')
 const { join } = require('node:path')
 
 const root = join(__dirname, '../..')
-const maps = { '#common/': 'libs/common/src/', '#machine/': 'libs/machine/src/', '#sdk/': 'libs/sdk/src/', '#apps/': 'apps/' }
+const maps = {
+  '#common/': 'libs/common/src/',
+  '#machine/': 'libs/machine/src/',
+  '#sdk/': 'libs/sdk/src/',
+  '#apps/': 'apps/',
+}
 
 module.exports = (request, options) => options.defaultResolver(sourceOf(request, options.basedir), options)
 
