@@ -1,6 +1,6 @@
 // `npm run bench`: measures a built daemon beside the floors of this machine, prints a table and writes the figures.
 // Usage: npm run bench [-- --only <part> …] [-- --json <file>] [-- --quick] [-- --profile <directory>], where a part is
-// floors, nodes, runs, watch, command or start. Times are never asserted.
+// floors, nodes, runs, watch, host, command, start or canvas. Times are never asserted.
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './files.mjs'

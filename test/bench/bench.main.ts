@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { waitFor } from '#common/testing/wait-for.js'
 import { TestDaemon } from '../support/daemon.js'
 import type { Bench, BenchOptions, Part } from './bench.js'
+import { canvas } from './canvas.part.js'
 import { command } from './command.part.js'
 import { floors } from './floors.part.js'
 import { host } from './host.part.js'
@@ -20,7 +21,7 @@ import { watch } from './watch.part.js'
 import { Worker } from './worker.js'
 
 /** In this order; the daemon of `start` is another one. */
-const parts: Readonly<Record<string, Part>> = { floors, nodes, runs, watch, host, command, start }
+const parts: Readonly<Record<string, Part>> = { floors, nodes, runs, watch, host, command, start, canvas }
 
 const optionsOf = (args: string[]): BenchOptions => {
   const { values } = parseArgs({
@@ -29,13 +30,14 @@ const optionsOf = (args: string[]): BenchOptions => {
       only: { type: 'string', multiple: true, default: [] },
       json: { type: 'string', default: 'bench-results.json' },
       quick: { type: 'boolean', default: false },
+      scale: { type: 'boolean', default: false },
       profile: { type: 'string' },
     },
   })
-  const { only, json, quick, profile } = values
+  const { only, json, quick, scale, profile } = values
   const unknown = only.filter((name) => !(name in parts))
   if (unknown.length) throw new Error(`no part ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`)
-  return { only, json, quick, ...(profile !== undefined && { profile: resolve(profile) }) }
+  return { only, json, quick, scale, ...(profile !== undefined && { profile: resolve(profile) }) }
 }
 
 const stopServing = async ({ processes }: TestDaemon): Promise<void> => {

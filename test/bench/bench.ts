@@ -23,6 +23,8 @@ export interface BenchOptions {
   readonly json: string
   /** A fifth of the work: shows that everything runs. */
   readonly quick: boolean
+  /** Parts that have a size take their greatest: minutes to fill a database. */
+  readonly scale: boolean
   /** Where CPU profiles of the daemon's processes are written. */
   readonly profile?: string
 }

@@ -30,6 +30,14 @@ const tasks = {
     measure(count, width, () => run(wire, prompt, cwd)),
   post: ({ wire, count, width, path, body }: Load & { path: string; body: unknown }) =>
     measure(count, width, () => ask(wire, 'POST', path, body)),
+  /** The same with one body after the other. */
+  postEach: ({ wire, count, width, path, bodies }: Load & { path: string; bodies: readonly unknown[] }) => {
+    let next = 0
+    return measure(count, width, () => {
+      next += 1
+      return ask(wire, 'POST', path, bodies[next % bodies.length])
+    })
+  },
   /** A file of this many bytes, written as a whole each time. */
   write: ({ wire, count, width, path, bytes }: Load & { path: string; bytes: number }) => {
     const body = { path, content: 'a'.repeat(bytes) }

@@ -35,21 +35,22 @@ const columns = `n.id, n.name, n.status, n.created_at, n.updated_at, n.turn, c.e
 export class PruneRepository {
   /** All that would go: spent nodes that have no node below them which stays. */
   preview(
-    reader: Reader,
+    tx: Tx,
     old: Old,
   ): Promise<{ status: NodeStatus; nodes: number; events: number; turns: number; entries: number }[]> {
-    return reader.query(
-      `WITH RECURSIVE ${going} SELECT n.status, count(*) AS nodes, sum(n.turn) AS turns, sum(c.event_seq) AS events,
-              sum(c.journal_ord) AS entries
-         FROM going JOIN canvas.nodes n ON n.id = going.id JOIN canvas.counters c ON c.node_id = n.id GROUP BY n.status`,
+    // of many rows with many: asking for each of them would take minutes
+    tx.send('SET LOCAL enable_hashjoin = on')
+    return tx.query(
+      `WITH RECURSIVE ${staying} SELECT n.status, count(*) AS nodes, sum(n.turn) AS turns, sum(c.event_seq) AS events,
+              sum(c.journal_ord) AS entries FROM ${going} GROUP BY n.status`,
       [old.statuses, old.before],
     )
   }
 
-  sample(reader: Reader, old: Old, limit: number): Promise<Prunable[]> {
-    return reader.query<Prunable>(
-      `WITH RECURSIVE ${going} SELECT ${columns} FROM going JOIN canvas.nodes n ON n.id = going.id
-         JOIN canvas.counters c ON c.node_id = n.id ORDER BY n.created_at DESC, n.id DESC LIMIT $3`,
+  sample(tx: Tx, old: Old, limit: number): Promise<Prunable[]> {
+    tx.send('SET LOCAL enable_hashjoin = on')
+    return tx.query<Prunable>(
+      `WITH RECURSIVE ${staying} SELECT ${columns} FROM ${going} ORDER BY n.created_at DESC, n.id DESC LIMIT $3`,
       [old.statuses, old.before, limit],
     )
   }
@@ -100,9 +101,11 @@ export class PruneRepository {
   }
 }
 
-/** Spent nodes but for those above one that stays. */
-const going = `
+/** Nodes that stay for one below them. */
+const staying = `
   staying AS (
     SELECT n.parent_id AS id FROM canvas.nodes n WHERE n.parent_id IS NOT NULL AND NOT coalesce(${spent}, false)
-    UNION SELECT n.parent_id FROM staying JOIN canvas.nodes n ON n.id = staying.id WHERE n.parent_id IS NOT NULL),
-  going AS (SELECT n.id FROM canvas.nodes n WHERE ${spent} AND NOT EXISTS (SELECT 1 FROM staying WHERE staying.id = n.id))`
+    UNION SELECT n.parent_id FROM staying JOIN canvas.nodes n ON n.id = staying.id WHERE n.parent_id IS NOT NULL)`
+
+const going = `canvas.nodes n JOIN canvas.counters c ON c.node_id = n.id
+  WHERE ${spent} AND NOT EXISTS (SELECT 1 FROM staying WHERE staying.id = n.id)`

@@ -32,15 +32,17 @@ export class PruneService {
   async prune(ctx: Context, input: Input): Promise<PruneAnswer> {
     const before = new Date(this.clock.now() - secondsOf(input.older_than) * 1000)
     const old = { statuses: input.statuses, before }
-    return input.dry_run ? this.preview(old) : this.remove(ctx, old)
+    return input.dry_run ? this.preview(ctx, old) : this.remove(ctx, old)
   }
 
-  private async preview(old: Old): Promise<PruneAnswer> {
-    const [groups, sample, bytes] = await Promise.all([
-      this.repository.preview(this.database, old),
-      this.repository.sample(this.database, old, sampled),
-      this.repository.rowBytes(this.database),
-    ])
+  private async preview(ctx: Context, old: Old): Promise<PruneAnswer> {
+    const [groups, sample, bytes] = await this.writer.transact(ctx, ({ tx }) =>
+      Promise.all([
+        this.repository.preview(tx, old),
+        this.repository.sample(tx, old, sampled),
+        this.repository.rowBytes(tx),
+      ]),
+    )
     const sum = (field: 'nodes' | 'events' | 'turns' | 'entries'): number =>
       groups.reduce((total, group) => total + Number(group[field]), 0)
     return {
