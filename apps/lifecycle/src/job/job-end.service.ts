@@ -73,13 +73,16 @@ export class JobEndService {
     })
   }
 
-  /** A node that has ended is never woken by a job of its, and what it canceled itself is no news to it. */
+  /**
+   * A node that has ended is never woken by a job of its, and what it canceled itself is no news to it. A program can't
+   * be woken without being run again, which the end of a job doesn't ask for: it finds the notice beside its next mail.
+   */
   private async tell(ctx: TxContext, node: NodeRecord, job: JobRecord, end: JobEnd): Promise<void> {
     if (node.status !== 'active' && node.status !== 'idle') return
     if (job.canceled_by === `node:${node.id}`) return
     if ((await this.mail.waiting(ctx.tx, node.id)).unread >= nodeLimits.unreadMail) return
     this.engagements.hand(ctx, node, {
-      tier: 'normal',
+      tier: node.engine === 'exec' ? 'deferred' : 'normal',
       kind: 'notice',
       body: endNotice(job, end),
       source: { kind: 'system', id: null },

@@ -7,6 +7,7 @@ import { Database } from '#common/kernel/database/database.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { deriveNodeToken } from '#common/kernel/tokens.js'
+import { makersOf } from '../node/node.makers.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { SandboxGate } from '../sandbox/sandbox.gate.js'
 import { HostRegistry } from '../supervision/host.registry.js'
@@ -92,6 +93,7 @@ export class JobCarrier implements OnModuleInit {
       node_cwd: node.cwd,
       git_dir: await this.homes.gitDirOf(this.database, node),
       scopes: [...node.scopes],
+      makers: await makersOf(this.nodes, this.database, node),
       consent: await this.gate.requireOn(this.database, host, node),
       token: deriveNodeToken(this.tokenKey, node.id, node.generation),
       base_url: baseUrlOf(this.settings),

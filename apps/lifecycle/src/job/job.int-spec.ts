@@ -60,9 +60,12 @@ const noticesOf = async (job: Job) =>
     ({ type, data }) => type === 'message.accepted' && String(data.body).includes(job.id),
   )
 
-/** A node that rests. */
+/** The engine that can be woken. */
+const loop = { engine: 'loop', exec: undefined } as const
+
+/** An agent that rests. */
 const resting = async () => {
-  const { node, broker, assignment } = await lifecycle.running()
+  const { node, broker, assignment } = await lifecycle.running(loop)
   await broker.turn(1, assignment.mail)
   await lifecycle.until(node.id, 'idle')
   return node
@@ -77,6 +80,13 @@ describe('starting a job', () => {
     const [order] = ordersOf(job)
     expect(order).toMatchObject({ command: 'npm test', node_cwd: '/tmp', scopes: node.scopes, incarnation: 'first' })
     expect(lifecycle.tokenOf(order as never)).toEqual({ nodeId: node.id, generation: 1 })
+  })
+
+  it('tells the host of the nodes behind the making of its node', async () => {
+    const maker = await lifecycle.create({ cwd: '/tmp/maker' })
+    const node = await lifecycle.create({ cwd: '/tmp/maker/link' }, nodeContext(maker.id))
+    const [order] = ordersOf(await running(node.id, nodeContext(maker.id)))
+    expect(order?.makers).toEqual([{ node_id: maker.id, cwd: '/tmp/maker', scopes: maker.scopes }])
   })
 
   it('starts one job for one idempotency key', async () => {
@@ -192,12 +202,22 @@ describe('the end of a job', () => {
     ])
   })
 
-  it('waits as mail for a node at work', async () => {
-    const { node, broker } = await lifecycle.running()
+  it('waits as mail for an agent at work', async () => {
+    const { node, broker } = await lifecycle.running(loop)
     const job = await running(node.id)
     await lifecycle.host.endJob(job)
     expect(await lifecycle.retrieve(node.id)).toMatchObject({ status: 'active', generation: 1 })
     expect((await broker.claim()).mail.map(({ body }) => body).join()).toContain(job.id)
+  })
+
+  // A program whose job ended a moment before it was run a second time, by the notice that waited at its own end.
+  it('never has the program of a node run again', async () => {
+    const { node, broker, assignment } = await lifecycle.running({ lifecycle: 'terminal' })
+    const job = await running(node.id)
+    await broker.call('nodes.mail.acknowledge', { ids: assignment.mail.map(({ id }) => id) })
+    await lifecycle.host.endJob(job)
+    await broker.turn(1, assignment.mail, { final: 'done' })
+    expect(await lifecycle.retrieve(node.id)).toMatchObject({ status: 'done', generation: 1 })
   })
 
   it('leaves a node alone that has ended, or that canceled the job itself', async () => {
