@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
@@ -93,6 +93,7 @@ class JobHost {
       node_cwd: this.workDir,
       git_dir: null,
       scopes: ['svc:act', 'svc:llm'],
+      makers: [],
       consent: true,
       token,
       base_url: 'http://127.0.0.1:1',
@@ -206,6 +207,14 @@ describe('a job of the host', () => {
       exit_code: null,
       error: expect.stringContaining('missing'),
     })
+  })
+
+  it('sees nothing that a node behind the making of its own does not, also before any process of that was here', async () => {
+    const maker = { node_id: newId('node'), cwd: host.workDir, scopes: [] }
+    symlinkSync('/var', host.file('link'))
+    const order = host.order('touch /var/tmp/made', { node_cwd: host.file('link'), makers: [maker] })
+    await host.run(order)
+    expect((await host.endOf(order)).error).toMatch(/^path_outside_scope: .*doesn't see it/)
   })
 
   it('is refused when it was made for another start of the host', async () => {

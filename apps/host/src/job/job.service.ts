@@ -156,12 +156,12 @@ export class JobService {
 
   #process(order: JobOrder): JobProcess {
     const { hostId, incarnation, dataMark } = this.place
-    const { job_id, node_id, node_cwd, scopes, git_dir } = order
+    const { job_id, node_id, node_cwd, scopes, git_dir, makers } = order
     return new JobProcess(order, {
       directory: this.#store.directoryOf(job_id),
       mark: `${hostId}:${incarnation}:${job_id}`,
       dataMark,
-      plan: () => this.planner.planFor({ nodeId: node_id, cwd: node_cwd, scopes, gitDir: git_dir }),
+      plan: () => this.planner.planFor({ nodeId: node_id, cwd: node_cwd, scopes, gitDir: git_dir, makers }),
       onOutput: (chunk, offset) => this.#live.add(job_id, node_id, chunk, offset),
     })
   }

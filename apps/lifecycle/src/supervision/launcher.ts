@@ -9,6 +9,7 @@ import { hasCode } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { deriveNodeToken } from '#common/kernel/tokens.js'
+import { makersOf } from '../node/node.makers.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { SandboxGate } from '../sandbox/sandbox.gate.js'
@@ -159,7 +160,7 @@ export class Launcher implements OnModuleInit {
       const order = {
         ...this.order(node),
         git_dir: home?.git_dir ?? null,
-        makers: await this.makersOf(node),
+        makers: await makersOf(this.nodes, this.database, node),
         consent: await this.gate.requireOn(this.database, host, node),
       }
       await this.bus.call(contract['host.broker.launch'], systemContext('lifecycle'), order, { target })
@@ -172,16 +173,6 @@ export class Launcher implements OnModuleInit {
     const incarnation = this.hosts.find(target)?.incarnation ?? host.incarnation
     const at = this.clock.monotonic()
     this.launched.set(nodeId, { generation: node.generation, hostId: target, incarnation, at })
-  }
-
-  /** Up to the one that no node made: the owner, or an application, chose where that works. */
-  private async makersOf(node: NodeRecord) {
-    const makers: { node_id: string; cwd: string; scopes: string[] }[] = []
-    for (let at: NodeRecord | undefined = node; at?.spawned_by?.startsWith('node_'); ) {
-      at = await this.nodes.find(this.database, at.spawned_by)
-      if (at) makers.push({ node_id: at.id, cwd: at.cwd, scopes: at.scopes })
-    }
-    return makers
   }
 
   private order(node: NodeRecord) {

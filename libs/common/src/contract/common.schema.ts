@@ -77,3 +77,9 @@ export const usage = z.object({
   context_tokens: z.int().min(0),
 })
 export type Usage = z.infer<typeof usage>
+
+/** For hosts: whom a node has its authority from. */
+export const nodeMakers = z
+  .array(z.object({ node_id: nodeId, cwd: z.string(), scopes: z.array(z.string()) }))
+  .default([])
+  .meta({ description: 'The nodes behind its making, the nearest first: it sees nothing that one of them does not' })

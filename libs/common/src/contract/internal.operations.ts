@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nodeId, time } from './common.schema.js'
+import { nodeId, nodeMakers, time } from './common.schema.js'
 import { operation } from './define.js'
 import { hostedJob } from './job.internal.js'
 import { callUsage, readiness } from './model.schema.js'
@@ -51,12 +51,7 @@ export const internalOperations = [
         .nullable()
         .default(null)
         .meta({ description: 'The common git directory of the worktree that `cwd` is' }),
-      makers: z
-        .array(z.object({ node_id: nodeId, cwd: z.string(), scopes: z.array(z.string()) }))
-        .default([])
-        .meta({
-          description: 'The nodes behind its making, the nearest first: it sees nothing that one of them does not',
-        }),
+      makers: nodeMakers,
       consent: z
         .boolean()
         .default(false)

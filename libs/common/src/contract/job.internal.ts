@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nodeId, time } from './common.schema.js'
+import { nodeId, nodeMakers, time } from './common.schema.js'
 import { operation } from './define.js'
 import { jobChunk, jobId, jobOutput, jobStatuses } from './job.schema.js'
 
@@ -45,6 +45,7 @@ export const jobInternalOperations = [
       node_cwd: z.string(),
       git_dir: z.string().nullable(),
       scopes: z.array(z.string()),
+      makers: nodeMakers,
       consent: z
         .boolean()
         .default(false)
