@@ -15,7 +15,7 @@ export const canvas: Part = async (bench) => {
   const size = options.scale ? sizes.scale : sizes.small
   await seedCanvas(database, size)
   const words = await database.rows<Word>(
-    `SELECT word, ndoc FROM ts_stat('SELECT words FROM (SELECT words FROM canvas.passages LIMIT 20000) AS some')
+    `SELECT word, ndoc FROM ts_stat('SELECT words FROM (SELECT words FROM canvas.passages LIMIT 20000) AS page')
       WHERE word NOT LIKE chr(1) || '%' ORDER BY ndoc DESC`,
   )
   // the commonest words and rare ones, alone and together

@@ -57,7 +57,7 @@ const turns = ({ nodes: count, turns: total }: CanvasSize): string => {
              canvas.mark('n', node_id), canvas.mark('r', root_id), canvas.mark('k', kind),
              canvas.mark('12:', (p >> 12)::text), canvas.mark('15:', (p >> 15)::text),
              canvas.mark('18:', (p >> 18)::text), canvas.mark('21:', (p >> 21)::text)])
-      FROM (SELECT p, ${id('1 + (p - 1) / ' + each)} AS node_id, ${id(`1 + ((p - 1) / ${each}) / 100 * 100`)} AS root_id,
+      FROM (SELECT p, ${id(`1 + (p - 1) / ${each}`)} AS node_id, ${id(`1 + ((p - 1) / ${each}) / 100 * 100`)} AS root_id,
                    1 + (p - 1) % ${each} AS turn, (ARRAY['user', 'assistant', 'tool', 'report'])[1 + p % 4] AS kind,
                    floor(4000 * random())::int AS n FROM generate_series(1, ${count * each}) AS p OFFSET 0) AS drawn
       JOIN seed_bodies USING (n);

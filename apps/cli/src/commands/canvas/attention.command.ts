@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { AttentionItem, CanvasAttentionQuery } from '#sdk/index.js'
+import { given } from '../../canvas/given.js'
 import { ago } from '../../clock.js'
 import { wholeNumber } from '../../input.js'
 import { command, performs } from '../../invocation.js'
@@ -13,7 +14,7 @@ export const registerAttention = (canvas: Command, shell: Shell): void => {
     .option('--after <cursor>', 'the page after this cursor')
     .option('--limit <number>', 'nodes a page, 1 to 200', wholeNumber)
   performs<CanvasAttentionQuery>(made, shell, async ({ client, out, json, options }) => {
-    const found = await (await client()).canvas.attention(options)
+    const found = await (await client()).canvas.attention(given(options, 'under', 'after', 'limit'))
     if (json) return out.json(found)
     for (const item of found.items) out.line(itemText(item, out))
     if (found.items.length === 0) out.note('nothing needs you')

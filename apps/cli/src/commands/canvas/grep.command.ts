@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { GrepBody } from '#sdk/index.js'
+import { given } from '../../canvas/given.js'
 import { MatchView } from '../../canvas/snippet.view.js'
 import { wholeNumber } from '../../input.js'
 import { command, performs } from '../../invocation.js'
@@ -39,7 +40,8 @@ export const registerGrep = (canvas: Command, shell: Shell): void => {
     .option('--after <cursor>', 'go on after this cursor')
     .option('--all', 'go on to the end')
   performs<GrepOptions>(made, shell, async ({ client, out, json, options }, pattern) => {
-    const { all, kind, ...rest } = options
+    const { all, kind } = options
+    const rest = given(options, 'under', 'node', 'limit', 'context')
     const svc = await client()
     const view = new MatchView(out)
     const body = { pattern, ...rest, ...(kind !== undefined && { kinds: listOf(kind) }) } as GrepBody

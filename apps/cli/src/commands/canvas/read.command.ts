@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { CanvasHistoryReadQuery } from '#sdk/index.js'
+import { given } from '../../canvas/given.js'
 import { wholeNumber } from '../../input.js'
 import { command, performs } from '../../invocation.js'
 import type { Shell } from '../../shell.js'
@@ -18,7 +18,7 @@ export const registerRead = (canvas: Command, shell: Shell): void => {
     .option('--to <turn>', 'the last turn', wholeNumber)
   performs<ReadOptions>(made, shell, async ({ client, out, json, options }, node = '') => {
     let turn = 0
-    for await (const entry of (await client()).canvas.history.read({ node, ...options } as CanvasHistoryReadQuery)) {
+    for await (const entry of (await client()).canvas.history.read({ node, ...given(options, 'from', 'to') })) {
       if (json) {
         out.record(entry)
         continue

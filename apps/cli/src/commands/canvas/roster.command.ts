@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { CanvasRosterQuery, RosterEntry } from '#sdk/index.js'
+import { given } from '../../canvas/given.js'
 import { ago } from '../../clock.js'
 import { wholeNumber } from '../../input.js'
 import { command, performs } from '../../invocation.js'
@@ -16,8 +17,9 @@ export const registerRoster = (canvas: Command, shell: Shell): void => {
     .option('--after <cursor>', 'the page after this cursor')
     .option('--limit <number>', 'entries a page, 1 to 200', wholeNumber)
     .option('--all', 'every page')
-  performs<RosterOptions>(made, shell, async ({ client, out, json, options: { all, ...query } }) => {
-    const list = (await client()).canvas.roster(query as CanvasRosterQuery)
+  performs<RosterOptions>(made, shell, async ({ client, out, json, options }) => {
+    const { all } = options
+    const list = (await client()).canvas.roster(given(options, 'under', 'after', 'limit'))
     if (json && all) {
       for await (const one of list) out.record(one)
       return

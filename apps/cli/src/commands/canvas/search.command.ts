@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { SearchBody } from '#sdk/index.js'
+import { given } from '../../canvas/given.js'
 import { hitText } from '../../canvas/snippet.view.js'
 import { wholeNumber } from '../../input.js'
 import { command, performs } from '../../invocation.js'
@@ -27,7 +28,8 @@ export const registerSearch = (canvas: Command, shell: Shell): void => {
     .option('--limit <number>', 'hits, 1 to 100', wholeNumber)
     .option('--after <cursor>', 'the page after this cursor')
   performs<SearchOptions>(made, shell, async ({ client, out, json, options }, words) => {
-    const { kind, ...rest } = options
+    const { kind } = options
+    const rest = given(options, 'under', 'limit', 'after')
     const query = [words ?? []].flat().join(' ')
     const body = { query, ...rest, ...(kind !== undefined && { kinds: listOf(kind) }) } as SearchBody
     const found = await (await client()).canvas.history.search(body)

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { HistoryStats, StatsBody } from '#sdk/index.js'
+import { given } from '../../canvas/given.js'
 import { command, performs } from '../../invocation.js'
 import { table } from '../../output/table.js'
 import type { Shell } from '../../shell.js'
@@ -21,7 +22,8 @@ export const registerStats = (canvas: Command, shell: Shell): void => {
     .option('--since <day>', 'from this day on (UTC)')
     .option('--until <day>', 'up to this day, which is counted')
   performs<StatsOptions>(made, shell, async ({ client, out, json, options }) => {
-    const { since, until, ...rest } = options
+    const { since, until } = options
+    const rest = given(options, 'by', 'under')
     const body = {
       ...rest,
       ...(since && { since: timeOf(since) }),
