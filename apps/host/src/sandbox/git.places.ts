@@ -82,7 +82,7 @@ const submodulesOf = async (modules: string, depth = 3): Promise<string[]> => {
 
 /**
  * The common git directory of a linked worktree that the person made, when both ends name each other: a node can write
- * one of them, never both.
+ * one of them, never both, unless it writes below the very place.
  */
 export const commonOfWorktree = async (directory: string): Promise<string | undefined> => {
   const link = join(directory, '.git')
@@ -92,7 +92,9 @@ export const commonOfWorktree = async (directory: string): Promise<string | unde
   if (!own || basename(dirname(own)) !== 'worktrees') return undefined
   const back = await readFile(join(own, 'gitdir'), 'utf8').catch(() => '')
   if ((await realPath(resolve(own, back.trim()))) !== (await realPath(link))) return undefined
-  return dirname(dirname(own))
+  const common = dirname(dirname(own))
+  // a directory of any other kind may hold one that is called worktrees, in which nodes write
+  return (await isGitDirectory(common)) ? common : undefined
 }
 
 /** Of the common git directory of a worktree: also what belongs to the main checkout and to other worktrees. */

@@ -41,6 +41,16 @@ export class NodePlaces {
     return now
   }
 
+  /** What was found under a name that is no path when it was first looked for; nothing, when it is another one now. */
+  settle(name: string, found: string | undefined): string | undefined {
+    const first = this.#known[name]
+    if (first === undefined) {
+      this.#known[name] = found ?? ''
+      this.#changed = true
+    }
+    return first === undefined || first === found ? found : undefined
+  }
+
   keep(): void {
     if (this.#changed) writePrivateFile(this.#file, `${JSON.stringify(this.#known)}\n`)
     this.#changed = false

@@ -307,6 +307,43 @@ describe('the plan of a sandbox', () => {
       writeFileSync(join(work, '.git'), `gitdir: ${join(common, 'worktrees/one')}\n`)
       expect((await plan(work)).mounts).toEqual([{ path: work, mode: 'write' }])
     })
+
+    it('are not shown where a recorded one was made a link meanwhile', async () => {
+      const tree = directory('home/person/.local/share/svc/worktrees', nodeId)
+      repository(directory('private/.git'))
+      directory('work')
+      symlinkSync(at('private/.git'), at('work/.git'))
+      await expect(plan(tree, [], at('work/.git'))).rejects.toMatchObject({ code: 'path_outside_scope' })
+    })
+
+    it('are none by the name of worktrees alone', async () => {
+      const work = directory('code/worktrees/one')
+      writeFileSync(join(work, '.git'), 'gitdir: .\n')
+      writeFileSync(join(work, 'gitdir'), '.git\n')
+      expect((await plan(work)).mounts).toEqual([{ path: work, mode: 'write' }])
+    })
+
+    it('are shown as at first, whatever a node writes later', async () => {
+      const work = directory('bare/worktrees/one')
+      repository(at('bare'))
+      expect((await plan(work)).mounts).toHaveLength(1)
+      writeFileSync(join(work, '.git'), 'gitdir: .\n')
+      writeFileSync(join(work, 'gitdir'), '.git\n')
+      expect((await plan(work, ['svc:llm'])).mounts).toHaveLength(1)
+    })
+
+    it('are shown to a node that another made only where that one sees them', async () => {
+      const common = repository(directory('main/.git'))
+      const tree = worktreeOf(common, 'one')
+      const mountsBy = async (cwd: string, scopes: string[] = []) => {
+        const maker = { node_id: newId('node'), cwd, scopes }
+        return (await planner.planFor({ nodeId: newId('node'), cwd: tree, scopes: [], makers: [maker] })).mounts
+      }
+      expect(await mountsBy(at('trees'))).toHaveLength(1)
+      expect(await mountsBy(at('trees'), [`svc:files:read:user:${common}`])).toHaveLength(1)
+      expect(await mountsBy(at('trees'), [`svc:files:rw:user:${common}`])).toHaveLength(2)
+      expect(await mountsBy(tree)).toHaveLength(2)
+    })
   })
 
   describe('where nothing holds programs', () => {

@@ -82,8 +82,8 @@ export class SandboxPlanner {
     this.#refuse(at, tree)
     const granted = await this.#granted(scopes, (path) => places.of(path))
     await this.#requireReach([{ path: at, mode: 'write' }, ...granted], tree, makers)
+    const common = gitDir ? await this.#recorded(gitDir) : places.settle('common', await this.#commonOf(at, makers))
     places.keep()
-    const common = await this.#commonOf(at, gitDir ?? undefined)
     // git works from the top of a tree, of which `cwd` may be a directory
     const whole = [tree, common].flatMap((path) => (path === undefined ? [] : [{ path, mode: 'write' } as const]))
     const others = [...granted, ...whole]
@@ -155,11 +155,9 @@ export class SandboxPlanner {
 
   /** A link in the tree of a node that makes another must not lead that one out of what its maker sees. */
   async #requireReach(wanted: readonly Mount[], tree: string | undefined, makers: readonly Maker[]): Promise<void> {
-    for (const { node_id, cwd, scopes } of makers) {
-      const reach: Mount[] = [
-        { path: (await realPath(cwd)) ?? resolve(cwd), mode: 'write' },
-        ...(await this.#granted(scopes)),
-      ]
+    for (const maker of makers) {
+      const { node_id } = maker
+      const reach = await this.#reachOf(maker)
       const sees = ({ path, mode }: Mount): boolean =>
         reach.some((one) => (one.mode === 'write' || mode === 'read') && within(path, one.path))
       const ownTree = (path: string): boolean => tree !== undefined && within(path, tree)
@@ -168,9 +166,28 @@ export class SandboxPlanner {
     }
   }
 
-  async #commonOf(cwd: string, gitDir: string | undefined): Promise<string | undefined> {
-    const common = gitDir === undefined ? await commonOfWorktree(cwd) : await realPath(gitDir)
-    return common && !within(common, this.place.data.path) ? common : undefined
+  async #reachOf({ cwd, scopes }: Maker): Promise<Mount[]> {
+    const path = (await realPath(cwd)) ?? resolve(cwd)
+    return [{ path, mode: 'write' }, ...(await this.#granted(scopes))]
+  }
+
+  /** Noted by its real path when the tree was made; a node that may write above it could put a link there since. */
+  async #recorded(gitDir: string): Promise<string | undefined> {
+    const now = await realPath(gitDir)
+    if (now !== undefined && now !== gitDir) throw outside(gitDir, `it leads to ${now} by now.`)
+    return now && !within(now, this.place.data.path) ? now : undefined
+  }
+
+  /** Of a linked worktree that the person made; not for a node that was made by one which doesn't see it. */
+  async #commonOf(cwd: string, makers: readonly Maker[]): Promise<string | undefined> {
+    const common = await commonOfWorktree(cwd)
+    if (!common || within(common, this.place.data.path)) return undefined
+    for (const maker of makers) {
+      const reach = await this.#reachOf(maker)
+      const sees = reach.some(({ path, mode }) => mode === 'write' && within(common, path))
+      if (!sees && (await commonOfWorktree((reach[0] as Mount).path)) !== common) return undefined
+    }
+    return common
   }
 
   /** The node's home stands where the person's does, unless that itself is shown. */
