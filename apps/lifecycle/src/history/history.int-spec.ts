@@ -5,6 +5,7 @@ import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { LifecycleUnderTest, nodeContext, said, started } from '../../../../test/support/lifecycle-service.js'
+import { GrepService } from './grep.service.js'
 
 let lifecycle: LifecycleUnderTest
 beforeAll(async () => {
@@ -193,6 +194,31 @@ describe('canvas.history.grep', () => {
     }
     expect(lines).toEqual(Array.from({ length: 25 }, (_, at) => at + 1))
     expect(cuts).toEqual(['limit', 'limit', null])
+  })
+
+  it.each([
+    ['bytes', { ms: 60_000, bytes: 1 }],
+    ['time', { ms: 0, bytes: 1e9 }],
+  ])('stops at its bound of %s, says so, and goes on from there', async (bound, bounds) => {
+    const { node, broker } = await lifecycle.running({ prompt: 'nothing here' })
+    await broker.append(started(1), ...Array.from({ length: 5 }, (_, at) => said(1, at + 1, `tapir ${at}`)))
+    await indexed(node.id)
+    const service = lifecycle.service.app.get(GrepService)
+    const whole = service.bounds
+    service.bounds = bounds
+    try {
+      const texts: string[] = []
+      for (let after: string | undefined; ; ) {
+        const page = await grep('tapir', { node: node.id, ...(after && { after }) })
+        texts.push(...page.matches.map(({ text }) => text))
+        if (page.next_cursor === null) break
+        expect(page.cut).toBe(bound)
+        after = page.next_cursor
+      }
+      expect(texts).toEqual(['tapir 4', 'tapir 3', 'tapir 2', 'tapir 1', 'tapir 0'])
+    } finally {
+      service.bounds = whole
+    }
   })
 
   it('refuses a pattern that is none, and a cursor that it never gave', async () => {

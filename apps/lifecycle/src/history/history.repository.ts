@@ -42,7 +42,7 @@ export interface Figures {
 }
 
 /** Passages that are ranked for one search. */
-export const ranked = 1000
+export const ranked = 500
 /** Passages of one look of a grep. */
 export const looked = 200
 const fewNodes = 50

@@ -1,7 +1,7 @@
 import type { PassageKind } from '#common/contract/history.schema.js'
 
 /** UTF-16 units of a passage: few enough to be ranked and shown in a moment. */
-export const passageLength = 8000
+export const passageLength = 4000
 
 export interface Piece {
   /** Number of its first line in the whole text, from 1. */

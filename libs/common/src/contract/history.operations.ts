@@ -35,7 +35,7 @@ export const historyOperations = [
     kind: 'route',
     summary: 'Find lines by a regular expression, newest text first',
     description:
-      'Takes time in proportion to the text whatever the pattern. One request looks for a bounded time at a bounded amount of text; `cut` says which bound it met and `next_cursor` goes on. Lines of more than 8,000 characters are looked at in pieces.',
+      'Takes time in proportion to the text whatever the pattern. One request looks for a bounded time at a bounded amount of text; `cut` says which bound it met and `next_cursor` goes on. Lines of more than 4,000 characters are looked at in pieces.',
     service: 'lifecycle',
     method: 'POST',
     path: '/v1/canvas/history/grep',

@@ -56,7 +56,7 @@ export const searchAnswer = z
     next_cursor: z.string().nullable(),
     complete: z
       .boolean()
-      .meta({ description: 'False when more passages fit than are ranked: the newest thousand were' }),
+      .meta({ description: 'False when more passages fit than are ranked: the newest five hundred were' }),
     indexing: z.boolean().meta({ description: 'Text that was written a moment ago may not be found yet' }),
   })
   .meta({ id: 'SearchAnswer' })

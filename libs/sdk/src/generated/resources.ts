@@ -244,7 +244,7 @@ export class CanvasHistoryRoutes extends Resource {
   /**
    * Find lines by a regular expression, newest text first.
    *
-   * Takes time in proportion to the text whatever the pattern. One request looks for a bounded time at a bounded amount of text; `cut` says which bound it met and `next_cursor` goes on. Lines of more than 8,000 characters are looked at in pieces.
+   * Takes time in proportion to the text whatever the pattern. One request looks for a bounded time at a bounded amount of text; `cut` says which bound it met and `next_cursor` goes on. Lines of more than 4,000 characters are looked at in pieces.
    *
    * `POST /v1/canvas/history/grep`; may answer `not_found`
    */

@@ -1198,7 +1198,7 @@ export interface SandboxStatus {
 export interface SearchAnswer {
   hits: SearchHit[]
   next_cursor: string | null
-  /** False when more passages fit than are ranked: the newest thousand were. */
+  /** False when more passages fit than are ranked: the newest five hundred were. */
   complete: boolean
   /** Text that was written a moment ago may not be found yet. */
   indexing: boolean

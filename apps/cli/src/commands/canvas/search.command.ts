@@ -37,7 +37,7 @@ export const registerSearch = (canvas: Command, shell: Shell): void => {
     for (const hit of found.hits) out.line(hitText(hit, out))
     if (found.hits.length === 0) out.note('nothing was found')
     if (found.next_cursor) out.note(`there are more: --after ${found.next_cursor}`)
-    if (!found.complete) out.note('these are of the newest thousand that fit: more words find older ones')
+    if (!found.complete) out.note('these are of the newest five hundred that fit: more words find older ones')
   })
 }
 
