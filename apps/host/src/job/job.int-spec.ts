@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
@@ -285,6 +285,26 @@ describe('a job of the host', () => {
     expect(await host.endOf(order)).toMatchObject({ status: 'exited', exit_code: 0, tail: 'done' })
     await waitFor(() => host.hellos.at(-1)?.jobs.length === 0, { what: 'a hello without it' })
     expect(host.ends).toHaveLength(1)
+  })
+
+  // Its end was dropped with an error in the log, and its node waited for it until the next start of the host.
+  it('ends for its node although its files were removed meanwhile', async () => {
+    const order = host.order('until [ -e go ]; do sleep 0.02; done; exit 3')
+    await host.run(order)
+    rmSync(join(host.dataDir, 'jobs', order.job_id), { recursive: true })
+    await host.run(host.order('touch go'))
+    expect(await host.endOf(order)).toMatchObject({ status: 'exited', exit_code: 3, tail: '' })
+    await waitFor(() => host.hellos.at(-1)?.jobs.length === 0, { what: 'a hello without it' })
+  })
+
+  it('keeps no host from starting whose files can not be read', async () => {
+    const order = host.order('touch up; sleep 300')
+    await host.run(order)
+    await host.appeared('up')
+    await host.stop('SIGKILL')
+    mkdirSync(join(host.dataDir, 'jobs', order.job_id, 'output.0000000'))
+    await host.start()
+    expect(await host.endOf(order)).toMatchObject({ status: 'lost', tail: '' })
   })
 
   it('is lost with a host that is killed, and its processes are dead before the next start says so', async () => {

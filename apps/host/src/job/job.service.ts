@@ -57,10 +57,13 @@ export class JobService {
     const { untold, endless } = this.#store.leftovers()
     for (const end of untold) this.#untold.set(end.job_id, end)
     for (const { job_id, node_id } of endless) {
-      const output_bytes = await storedBytes(this.#store.directoryOf(job_id))
+      const output_bytes = await storedBytes(this.#store.directoryOf(job_id)).catch(() => 0)
       const truncated = output_bytes > jobLimits.headBytes + jobLimits.tailBytes
       const outcome = { exit_code: null, signal: null, output_bytes, truncated, error: 'its host was restarted' }
-      await this.#keepEnd(job_id, node_id, { status: 'lost', ...outcome })
+      // One whose end can't be written, as on a full disk, keeps no host from starting: it is told all the same.
+      await this.#keepEnd(job_id, node_id, { status: 'lost', ...outcome }).catch((err: unknown) =>
+        this.log.error({ err, job_id }, 'the end of a job could not be kept'),
+      )
     }
     this.#sweep()
   }
@@ -133,8 +136,13 @@ export class JobService {
   /** Lifecycle has taken this end. */
   told(jobId: string): void {
     const end = this.#untold.get(jobId)
-    if (end) this.#store.markTold(end)
     this.#untold.delete(jobId)
+    try {
+      if (end) this.#store.markTold(end)
+    } catch (err) {
+      // The next start of the host tells it once more, which changes nothing.
+      this.log.warn({ err, job_id: jobId }, 'that the end of a job was told could not be noted')
+    }
   }
 
   /** Ends every job with all that it started; resolves when their ends are kept. */
@@ -200,10 +208,16 @@ export class JobService {
     this.#store.keepEnd(end)
   }
 
+  /** An output that can't be read is no reason to keep an end back: lifecycle would wait for it for ever. */
   async #tailOf(jobId: string, size: number): Promise<string> {
     const page = { offset: -tailBytes, limit: tailBytes, size, running: false }
-    const { content } = await readOutput(this.#store.directoryOf(jobId), page)
-    return storable(content.trimEnd().split('\n').slice(-tailLines).join('\n'))
+    try {
+      const { content } = await readOutput(this.#store.directoryOf(jobId), page)
+      return storable(content.trimEnd().split('\n').slice(-tailLines).join('\n'))
+    } catch (err) {
+      this.log.warn({ err, job_id: jobId }, 'the last lines of a job could not be read')
+      return ''
+    }
   }
 
   #sweep(): void {

@@ -38,13 +38,20 @@ export class NodeSweeper implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   async #sweep(): Promise<void> {
-    const { directories, accounts } = this.ground
-    for (const nodeId of await directories.forgotten(this.place.sandbox.keepMs)) {
+    for (const nodeId of await this.ground.directories.forgotten(this.place.sandbox.keepMs)) {
       if (this.#isHere(nodeId)) continue
-      await accounts?.release(nodeId)
-      await directories.remove(nodeId)
-      this.log.info({ node_id: nodeId }, 'the files of a node that was not here for long were removed')
+      // One that can't be removed must not keep all others.
+      await this.#remove(nodeId).catch((err: unknown) =>
+        this.log.warn({ err, node_id: nodeId }, 'the old files of a node were not removed'),
+      )
     }
+  }
+
+  async #remove(nodeId: string): Promise<void> {
+    const { directories, accounts } = this.ground
+    await accounts?.release(nodeId)
+    await directories.remove(nodeId)
+    this.log.info({ node_id: nodeId }, 'the files of a node that was not here for long were removed')
   }
 
   #isHere(nodeId: string): boolean {

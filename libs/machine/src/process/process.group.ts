@@ -115,7 +115,12 @@ export class ProcessGroup {
     if (!directory) return
     await this.joined
     for (let looks = 0; this.#populated(directory); looks += 1) {
-      writeFileSync(join(directory, 'cgroup.kill'), '1')
+      try {
+        writeFileSync(join(directory, 'cgroup.kill'), '1')
+      } catch (error) {
+        // Another host of this machine, at its start, may have removed what was left of it since the look.
+        if (!['ENOENT', 'ENODEV'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+      }
       await pause(lookAfter(looks))
     }
     try {
