@@ -3,12 +3,18 @@ import { isSvcError, SvcError } from '../errors.js'
 /** Why an answer will not come: nobody listens, the connection went, or permissions forbid asking. */
 export type Failure = 'nobody' | 'lost' | 'forbidden'
 
+const reasons = {
+  nobody: 'nobody serves this command',
+  lost: 'the connection to the bus was lost',
+  silent: 'it fell silent',
+} as const
+
 export const unavailable = (service: string, why: string): SvcError =>
   new SvcError('service_unavailable', `${service} is not available: ${why}`, { service })
 
 /** @param target the host, of a service of which each machine has its own. */
-const missing = (failure: 'nobody' | 'lost', service: string, target: string | undefined): SvcError => {
-  const why = failure === 'nobody' ? 'nobody serves this command' : 'the connection to the bus was lost'
+const missing = (failure: keyof typeof reasons, service: string, target: string | undefined): SvcError => {
+  const why = reasons[failure]
   if (target === undefined) return unavailable(service, why)
   // Whoever knows that nobody heard it may ask again.
   const fields = { service, host_id: target, ...(failure === 'nobody' && { delivered: false }) }
@@ -21,10 +27,11 @@ export interface Called {
   readonly target?: string | undefined
 }
 
-export const failureOf = (failure: Failure, { service, subject, target }: Called): SvcError => {
+export const failureOf = (failure: Failure | 'silent', { service, subject, target }: Called): SvcError => {
   switch (failure) {
     case 'nobody':
     case 'lost':
+    case 'silent':
       return missing(failure, service, target)
     case 'forbidden':
       return new SvcError('internal', `the bus does not permit ${subject} to this service`, { service })

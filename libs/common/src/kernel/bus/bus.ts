@@ -5,19 +5,18 @@ import { hasCode, SvcError } from '../errors.js'
 import type { Logger } from '../log.js'
 import { callerOf, subjects } from '../subjects.js'
 import { abortedBy, type Called, type Failure, failureOf, overrun } from './bus.errors.js'
+import { sign } from './call.watch.js'
 import { type Answer, decode, encode, encodePayload, type Grant } from './codec.js'
 import type { BusConnection } from './connection.js'
 import { defaultWindow } from './credit.js'
 import { timerFor } from './deadline.js'
-import { defaultPulse, type Pulse } from './heartbeat.js'
+import { defaultPulse, Heartbeat, type Pulse } from './heartbeat.js'
 import type { Inbox } from './inbox.js'
 import { BusStream } from './stream.consumer.js'
 import { Tail, type TailMessage } from './tail.js'
 
 /** How long a call may take when neither the caller nor the operation says (ms). */
 export const defaultTimeout = 10_000
-
-const nothing = new Uint8Array()
 
 /**
  * What a caller sends: the server parses internal operations and fills in their defaults; the input of the others was
@@ -64,14 +63,15 @@ export class Bus {
   /**
    * Asks the service that owns the operation, and waits for its answer until the earliest of: the context's deadline,
    * `timeout`, the operation's own timeout (10 s unless it names one). The server of a call that is left before its
-   * answer is told, and the handler's signal fires; should that message be lost, it fires at the deadline.
+   * answer is told, and the handler's signal fires; should that message be lost, it fires at the next beat. A server
+   * whose beats stay out, for it died or hangs, ends a longer call.
    *
-   * @throws SvcError the handler's own; `service_unavailable` at once when nobody serves it or the connection is lost;
+   * @throws SvcError the handler's own; `service_unavailable` at once when nobody serves it or the connection is lost, and when it falls silent;
    * `deadline_exceeded`; `payload_too_large`; `client_closed` (or the signal's own SvcError) when `ctx.signal` fires;
    * `internal` when this service may not ask.
    */
   call<O extends Operation>(entry: O, ctx: Context, input: SentTo<O>, options: CallOptions = {}): Promise<AnswerOf<O>> {
-    const { clock, connection, inbox } = this.settings
+    const { clock, connection, inbox, pulse = defaultPulse } = this.settings
     const subject = subjects.command(entry, options.target)
     const called: Called = { service: entry.service, subject, target: options.target }
     const deadline = this.#deadline(entry, ctx, options.timeout)
@@ -81,6 +81,7 @@ export class Bus {
       const settle = (): void => {
         inbox.close(reply)
         callOff()
+        heartbeat?.stop()
         ctx.signal.removeEventListener('abort', onAbort)
       }
       const fail = (error: unknown): void => {
@@ -93,6 +94,10 @@ export class Bus {
       }
       const onAbort = (): void => leave(abortedBy(ctx.signal))
       const onMessage = (data: Uint8Array): void => {
+        if (data.length === 0) {
+          heartbeat?.heard()
+          return
+        }
         settle()
         const answer = this.#read(data, entry)
         if ('error' in answer) {
@@ -105,6 +110,9 @@ export class Bus {
       const onFailure = (failure: Failure): void => fail(failureOf(failure, called))
       const reply = inbox.open({ subject, onMessage, onFailure })
       const callOff = timerFor(clock, deadline, () => leave(overrun(entry.name)))
+      const isLong = deadline - clock.now() > pulse.silence
+      const silent = (): void => leave(failureOf('silent', called))
+      const heartbeat = isLong ? new Heartbeat(clock, pulse, { beat: () => undefined, silent }) : undefined
       ctx.signal.addEventListener('abort', onAbort, { once: true })
       try {
         connection.send(subject, encode({ ctx: envelopeOf({ ...ctx, deadline }), input }), reply)
@@ -235,7 +243,7 @@ export class Bus {
   /** The address of the answer names the call; without a connection the deadline has to do. */
   #cancel({ name, service }: Operation, reply: string, target: string | undefined): void {
     try {
-      this.settings.connection.send(subjects.cancel(service, callerOf(reply), target), nothing, reply)
+      this.settings.connection.send(subjects.cancel(service, callerOf(reply), target), sign, reply)
     } catch (err) {
       this.settings.log.debug({ err, operation: name }, 'a server could not be told that its caller left')
     }

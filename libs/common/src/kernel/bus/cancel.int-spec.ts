@@ -2,9 +2,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { joinBus, type PeerOptions, type TestPeer } from '../../testing/bus.js'
 import { testNats } from '../../testing/nats.js'
 import { waitFor } from '../../testing/wait-for.js'
-import type { Context } from '../context.js'
+import { type Context, envelopeOf } from '../context.js'
 import { subjects } from '../subjects.js'
 import { asked, failure, gate, probe } from './bus.fixture.js'
+import { encode } from './codec.js'
+
+/** Beats of a test's peers (ms). */
+const pulse = { beat: 50, silence: 300 }
 
 let gateway: TestPeer
 const peers: TestPeer[] = []
@@ -155,6 +159,34 @@ describe('the server of a call that was left', () => {
     await call
   })
 
+  // A gateway that was killed left its command running until the time-out of that, ten minutes at most.
+  it('hears at the next beat that the caller was killed', async () => {
+    const { work, begun, left } = untilLeft()
+    await serve({ operations: [probe.wait], handlers: { 'probe.wait': work }, pulse })
+    const caller = await joinBus(testNats().url, 'gateway')
+    const call = failure(caller.bus.call(probe.wait, asked(), {}, { timeout: 600_000 }))
+    await begun
+    await caller.connection.drain()
+    expect(await left).toMatchObject({ code: 'client_closed' })
+    await caller.close()
+    expect((await call).code).toBe('service_unavailable')
+  })
+
+  it('hears at the next beat of a call that was left while its caller was cut off', async () => {
+    const { work, begun, left } = untilLeft()
+    const peer = await serve({ operations: [probe.wait], handlers: { 'probe.wait': work }, pulse })
+    // the word of its leaving is lost
+    const address = gateway.inbox.open({ subject: '', onMessage: () => undefined, onFailure: () => undefined })
+    const request = { ctx: envelopeOf(asked()), input: {} }
+    gateway.connection.send(subjects.command(probe.wait), encode(request), address)
+    const signal = await begun
+    expect(signal.aborted).toBe(false)
+    gateway.inbox.close(address)
+    expect(await left).toMatchObject({ code: 'client_closed' })
+    await waitFor(() => peer.server.working === 0)
+    expect(peer.inbox.size).toBe(0)
+  })
+
   it('is told at the time-out of the caller too, whose clock may be ahead', async () => {
     const heard = await cancels()
     await serveWait(() => new Promise(() => undefined))
@@ -173,5 +205,54 @@ describe('the server of a call that was left', () => {
     await failure(gateway.bus.call(probe.echo, asked({ signal: leaving.signal }), { text: '' }))
     await gateway.connection.flush()
     expect(heard).toEqual([])
+  })
+})
+
+describe('the caller of a long call', () => {
+  const impatient = () => serve({ pulse })
+
+  it('waits for a server that works, however long that takes', async () => {
+    const begun = gate()
+    const answer = gate<string>()
+    const work = async () => {
+      begun.open()
+      return { host: await answer.promise }
+    }
+    await serve(
+      {
+        operations: [probe.report],
+        handlers: { 'probe.report': work },
+        hostId: 'one',
+        pulse,
+      },
+      'host',
+    )
+    const caller = await impatient()
+    const call = caller.bus.call(probe.report, asked(), {}, { target: 'one', timeout: 600_000 })
+    await begun.promise
+    const since = performance.now()
+    await waitFor(() => performance.now() - since > pulse.silence * 3)
+    answer.open('one')
+    expect(await call).toEqual({ host: 'one' })
+  })
+
+  // With a host that was killed a command's caller waited until the time-out of the command.
+  it('hears that the server is gone', async () => {
+    const begun = gate()
+    const work = () => {
+      begun.open()
+      return new Promise(() => undefined)
+    }
+    const host = await serve(
+      { operations: [probe.report], handlers: { 'probe.report': work }, hostId: 'one', pulse },
+      'host',
+    )
+    const caller = await impatient()
+    const call = failure(caller.bus.call(probe.report, asked(), {}, { target: 'one', timeout: 600_000 }))
+    await begun.promise
+    await host.connection.drain()
+    const error = await call
+    expect(error.code).toBe('service_unavailable')
+    expect(error.fields).toEqual({ service: 'host', host_id: 'one' })
   })
 })

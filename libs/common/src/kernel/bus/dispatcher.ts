@@ -5,6 +5,7 @@ import { type ErrorWire, isSvcError, SvcError } from '../errors.js'
 import type { Logger } from '../log.js'
 import { callerOf } from '../subjects.js'
 import { abortedBy, overrun, unavailable } from './bus.errors.js'
+import { CallWatch } from './call.watch.js'
 import { decode, encode, type Grant, type Request } from './codec.js'
 import type { BusConnection } from './connection.js'
 import { timerFor } from './deadline.js'
@@ -93,15 +94,19 @@ export class Dispatcher {
     const callOff = timerFor(this.settings.clock, envelope.deadline, () => controller.abort(overrun(entry.name)))
     this.#working.add(controller)
     this.#calls.set(reply, controller)
+    const { clock, pulse, inbox, connection } = this.settings
+    const gone = (): void => controller.abort(new SvcError('client_closed'))
+    const watch = new CallWatch({ clock, pulse, inbox, connection, reply, gone })
     try {
       if (!call) throw new SvcError('malformed_request', `${entry.name} answers with a stream`)
       const parsed = entry.kind === 'internal' ? parseInput(entry, input) : input
       const notes: AnswerNotes = {}
       const output = await call({ ...contextOf(envelope, controller.signal), notes }, parsed)
-      this.settings.connection.send(reply, encode({ output, ...notes }))
+      connection.send(reply, encode({ output, ...notes }))
     } catch (error) {
       this.#refuse(reply, this.#explain(error, controller.signal, entry.name, envelope), false)
     } finally {
+      watch.stop()
       callOff()
       this.#calls.delete(reply)
       this.#done(controller)

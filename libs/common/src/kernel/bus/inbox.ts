@@ -1,5 +1,7 @@
 import type { Msg } from '@nats-io/transport-node'
+import { hasCode } from '../errors.js'
 import type { Failure } from './bus.errors.js'
+import { sign } from './call.watch.js'
 import type { BusConnection } from './connection.js'
 
 /** Somebody who waits for messages at an address of their own. */
@@ -21,7 +23,10 @@ export class Inbox {
   readonly #prefix: string
   #count = 0
 
-  private constructor(connection: BusConnection, prefix: string) {
+  private constructor(
+    private readonly connection: BusConnection,
+    prefix: string,
+  ) {
     this.#prefix = prefix
     connection.onLost(() => this.#fail([...this.#waiters.values()], 'lost'))
     connection.onForbidden((subject) =>
@@ -65,9 +70,23 @@ export class Inbox {
 
   #receive(message: Msg): void {
     const waiter = this.#waiters.get(message.subject.slice(this.#prefix.length))
-    if (!waiter) return
+    if (!waiter) {
+      this.#disown(message)
+      return
+    }
     if (message.data.length === 0 && message.headers?.code === 503) waiter.onFailure('nobody')
     else waiter.onMessage(message.data, message.reply)
+  }
+
+  /** A server that still works for a call which was left, as when the connection was lost meanwhile, may stop. */
+  #disown({ data, reply, headers }: Msg): void {
+    if (reply === undefined || data.length > 0 || headers) return
+    try {
+      this.connection.send(reply, sign)
+    } catch (error) {
+      // It asks again.
+      if (!hasCode(error, 'service_unavailable')) throw error
+    }
   }
 
   #fail(waiters: readonly Waiter[], failure: Failure): void {
