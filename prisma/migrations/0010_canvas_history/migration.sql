@@ -69,6 +69,10 @@ CREATE INDEX passages_words_idx ON canvas.passages USING gin (words) WITH (gin_p
 CREATE FUNCTION canvas.mark(kind text, value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN chr(1) || kind || value;
 
+CREATE FUNCTION canvas.mark_any(kind text, among text[]) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN (SELECT string_agg('''' || replace(replace(canvas.mark(kind, one), '\', '\\'), '''', '''''') || '''', '|')::tsquery
+            FROM unnest(among) AS one);
+
 CREATE FUNCTION canvas.mark_query(kind text, value text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN ('''' || replace(replace(canvas.mark(kind, value), '\', '\\'), '''', '''''') || '''')::tsquery;
 

@@ -13,7 +13,7 @@ import { roundOf } from './index.round.js'
 export const indexVersion = 1
 
 /** How long (ms) news wait for company, and a failed round for the next try. */
-const gatherMs = 250
+const gatherMs = 500
 const retryMs = 2000
 /** Nodes of one transaction. */
 const batch = 32

@@ -4,7 +4,13 @@ import { failure } from '#common/kernel/bus/bus.fixture.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { waitFor } from '#common/testing/wait-for.js'
-import { LifecycleUnderTest, nodeContext, said, started } from '../../../../test/support/lifecycle-service.js'
+import {
+  LifecycleUnderTest,
+  nodeContext,
+  ownerContext,
+  said,
+  started,
+} from '../../../../test/support/lifecycle-service.js'
 import { GrepService } from './grep.service.js'
 
 let lifecycle: LifecycleUnderTest
@@ -99,6 +105,22 @@ describe('canvas.history.search', () => {
     expect(await ids({ under: root.node.id, kinds: ['assistant'] })).toEqual([child.node.id])
     expect(new Set(await ids({}, nodeContext(child.node.id)))).toEqual(new Set([child.node.id]))
     expect(await failure(ids({ under: root.node.id }, nodeContext(child.node.id)))).toMatchObject({ code: 'not_found' })
+  })
+
+  it('shows an application what its own nodes said alone', async () => {
+    const ofApp = (appId: string): Context =>
+      ownerContext({
+        actor: { kind: 'app', principal: `app:${appId}`, tokenId: 'tok_2', scopes: ['svc:llm', 'svc:act'], appId },
+      })
+    const [one, two] = [ofApp("app-o'ne"), ofApp('app-two')]
+    const mine = await lifecycle.create({ prompt: 'wombat one' }, one)
+    const theirs = await lifecycle.create({ prompt: 'wombat two' }, two)
+    await indexed(mine.id, theirs.id)
+    expect((await search('wombat', {}, one)).hits.map(({ node_id }) => node_id)).toEqual([mine.id])
+    expect((await grep('wombat', {}, two)).matches.map(({ node_id }) => node_id)).toEqual([theirs.id])
+    expect((await lifecycle.call('canvas.roster', { limit: 50 }, one)).data.map(({ id }) => id)).toEqual([mine.id])
+    expect((await lifecycle.call('canvas.snapshot', { limit: 50 }, two)).totals.nodes).toBe(1)
+    expect(await failure(search('wombat', { under: mine.id }, two))).toMatchObject({ code: 'not_found' })
   })
 
   it.each(['the', '-fox', '"!"'])('refuses %s, in which no word must occur', async (query) => {
@@ -218,6 +240,21 @@ describe('canvas.history.grep', () => {
       expect(texts).toEqual(['tapir 4', 'tapir 3', 'tapir 2', 'tapir 1', 'tapir 0'])
     } finally {
       service.bounds = whole
+    }
+  })
+
+  it('looks at the kinds of text alone that were asked for', async () => {
+    const { node, broker } = await lifecycle.running({ prompt: 'ibex' })
+    await broker.append(started(1), said(1, 1, 'ibex'), ...ran(1, 'ibex'))
+    await indexed(node.id)
+    for (const input of [{ node: node.id }, {}]) {
+      const { matches } = await grep('ibex', { ...input, kinds: ['assistant', 'mail'] })
+      expect(
+        matches
+          .filter(({ node_id }) => node_id === node.id)
+          .map(({ kind }) => kind)
+          .sort(),
+      ).toEqual(['assistant', 'mail'])
     }
   })
 

@@ -56,7 +56,7 @@ const markQuery = ({ horizon, kinds }: Scope, put: (value: unknown) => string): 
     ...(horizon.appId === undefined ? [] : [`canvas.mark_query('a', ${put(horizon.appId)})`]),
     ...(horizon.rootId === undefined ? [] : [`canvas.mark_query('r', ${put(horizon.rootId)})`]),
     ...(horizon.ids?.length === 1 ? [`canvas.mark_query('n', ${put(horizon.ids[0])})`] : []),
-    ...(kinds === undefined ? [] : [`(${kinds.map((kind) => `canvas.mark_query('k', ${put(kind)})`).join(' || ')})`]),
+    ...(kinds === undefined ? [] : [`canvas.mark_any('k', ${put(kinds)}::text[])`]),
   ]
   return marks.length === 0 ? null : marks.join(' && ')
 }
@@ -137,7 +137,9 @@ export class HistoryRepository {
     const conditions = [
       ...(trigrams
         ? [`(p.id >> ${at.shift}) = $1`, ...ofScope(horizon, kinds, put)]
-        : [`p.words @@ (canvas.mark_query('${at.shift}:', $1::bigint::text)${marks === null ? '' : ` && ${marks}`})`]),
+        : [
+            `p.words @@ (canvas.mark_query(${put(`${at.shift}:`)}, $1::bigint::text)${marks === null ? '' : ` && ${marks}`})`,
+          ]),
       'p.id + 0 < $2',
       ...(ids === undefined ? [] : [`p.node_id || '' = ANY (${put(ids)}::text[])`]),
       ...(at.literals.length === 0
