@@ -1,7 +1,9 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
 import { type Clock, systemClock } from '#common/kernel/clock.js'
 import { SvcError } from '#common/kernel/errors.js'
 import type { HostPlace } from '../host.place.js'
+import type { GitHold, Writes } from './git.hold.js'
 
 export interface GitOrder {
   readonly args: readonly string[]
@@ -11,6 +13,8 @@ export interface GitOrder {
   readonly timeoutMs?: number
   /** Bytes of output after which git is ended; 1 MiB unless given. */
   readonly outputBytes?: number
+  /** What it writes, if it does. */
+  readonly writes?: Writes
 }
 
 export interface GitEnd {
@@ -62,7 +66,10 @@ const quiet = {
 export class GitCommand {
   readonly #clock: Clock = systemClock
 
-  constructor(private readonly place: Pick<HostPlace, 'hostId' | 'incarnation' | 'dataMark'>) {}
+  constructor(
+    private readonly place: Pick<HostPlace, 'hostId' | 'incarnation' | 'dataMark'>,
+    private readonly hold: GitHold,
+  ) {}
 
   /** @throws SvcError worktree_refused with reason git_missing. */
   run(order: GitOrder): Promise<GitEnd> {
@@ -77,15 +84,18 @@ export class GitCommand {
   }
 
   /** Another program in the same way: ended in time, found again by the next start of this host. */
-  program(name: string, args: readonly string[], order: Omit<GitOrder, 'args'> = {}): Promise<GitEnd> {
+  async program(name: string, args: readonly string[], order: Omit<GitOrder, 'args'> = {}): Promise<GitEnd> {
     const { timeoutMs = usualTime, outputBytes = usualOutput } = order
+    const held = await this.hold.around([name, ...args], order.writes)
     return new Promise((resolve, reject) => {
-      const child = spawn(name, args, {
-        cwd: '/',
-        env: { ...this.#environment(), ...order.env },
-        stdio: ['ignore', 'pipe', 'pipe'],
-        detached: true,
-      })
+      const child = held.spawned(([program, ...rest], channels) =>
+        spawn(program, rest, {
+          cwd: '/',
+          env: { ...this.#environment(), ...order.env },
+          stdio: ['ignore', 'pipe', 'pipe', ...channels],
+          detached: true,
+        }),
+      ) as ChildProcessByStdio<null, Readable, Readable>
       const out = new Collected(outputBytes)
       const err = new Collected(errorBytes)
       let timedOut = false

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { SandboxGround } from '../sandbox/sandbox.ground.js'
+import { findSandboxLevel } from '../sandbox/sandbox.level.js'
 
 const identity = {
   GIT_AUTHOR_NAME: 'Ada',
@@ -10,6 +12,13 @@ const identity = {
   GIT_COMMITTER_EMAIL: 'ada@example.com',
   GIT_CONFIG_GLOBAL: '/dev/null',
 } as const
+
+export type TestGround = Pick<SandboxGround, 'level'>
+
+/** What the machine of the test can hold git with. */
+export const groundOfMachine = async (): Promise<TestGround> => ({
+  level: await findSandboxLevel('auto', async () => 'not tried'),
+})
 
 /** A real repository with one commit, as a person has one. */
 export class TestRepository {

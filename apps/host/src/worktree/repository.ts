@@ -118,7 +118,7 @@ export class Repositories {
       at,
       none.slice(0, at.length),
     ]
-    const end = await this.git.run({ args, env: { GIT_DIR: gitDir, ...committer } })
+    const end = await this.git.run({ args, env: { GIT_DIR: gitDir, ...committer }, writes: { gitDir } })
     if (end.code !== 0) throw refused('branch_exists', `The branch ${branch} could not be made: ${lastLine(end)}`)
   }
 
@@ -127,7 +127,8 @@ export class Repositories {
     await this.#requireNoLinks(gitDir, branch)
     const ref = `refs/heads/${branch}`
     for (let attempt = 0; ; attempt += 1) {
-      const end = await this.git.run({ args: ['update-ref', '-d', ref, at], env: { GIT_DIR: gitDir, ...committer } })
+      const env = { GIT_DIR: gitDir, ...committer }
+      const end = await this.git.run({ args: ['update-ref', '-d', ref, at], env, writes: { gitDir } })
       const tip = await this.tipOf(gitDir, branch)
       if (tip === null || tip !== at) return tip
       if (attempt === 3) throw new SvcError('internal', `The branch ${branch} could not be removed: ${lastLine(end)}`)

@@ -2,23 +2,31 @@ import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { pino } from 'pino'
 import { settings } from '#common/kernel/config.js'
 import { newId } from '#common/kernel/ids.js'
-import { hostPlaceOf } from '../host.place.js'
-import { gitIn, TestRepository, writeIn } from './repository.fixture.js'
+import { type HostPlace, hostPlaceOf } from '../host.place.js'
+import { GitCommand } from './git.command.js'
+import { GitHold } from './git.hold.js'
+import { gitIn, groundOfMachine, type TestGround, TestRepository, writeIn } from './repository.fixture.js'
+import { Repositories } from './repository.js'
 import { WorktreeService } from './worktree.service.js'
 
+let ground: TestGround
+let place: HostPlace
 let directory: string
 let repository: TestRepository
 let service: WorktreeService
@@ -26,14 +34,17 @@ let service: WorktreeService
 let evidence: string
 let bait: string
 
+beforeAll(async () => {
+  ground = await groundOfMachine()
+})
 beforeEach(() => {
   directory = realpathSync(mkdtempSync(join(tmpdir(), 'svc-hostile-')))
   evidence = join(directory, 'evidence')
   bait = join(directory, 'bait.sh')
   writeFileSync(bait, `#!/bin/sh\necho "$0 $*" >> ${evidence}\ncat\n`)
   chmodSync(bait, 0o755)
-  const place = hostPlaceOf(settings.parse({ SVC_DATA_DIR: join(directory, 'data') }), '/none')
-  service = new WorktreeService(place, { hosted: () => [] }, pino({ level: 'silent' }))
+  place = hostPlaceOf(settings.parse({ SVC_DATA_DIR: join(directory, 'data') }), '/none')
+  service = new WorktreeService(place, { hosted: () => [] }, ground, pino({ level: 'silent' }))
   repository = new TestRepository()
   repository.write('.gitattributes', '*.txt filter=evil diff=evil merge=evil ident\n')
   repository.commit('with a filter that nobody has configured')
@@ -180,5 +191,29 @@ describe('the host', () => {
     execFileSync('mkfifo', [join(admin, 'HEAD'), join(admin, 'index')])
     expect((await status(made)).changes).toEqual([{ path: 'HEAD', change: 'unreadable' }])
     await abandon(made)
+  })
+
+  // Between the look for links and git's write a program of another node in the repository may put one there.
+  it('writes nothing outside of the git directory by a link that came after the look', async () => {
+    if (ground.level.bwrap === undefined) return
+    const outside = join(directory, 'outside')
+    mkdirSync(outside)
+    symlinkSync(outside, join(repository.gitDir, 'refs/heads/late'))
+    const repositories = new Repositories(new GitCommand(place, new GitHold(ground.level)))
+    const making = repositories.makeBranch(repository.gitDir, 'late/x', repository.git('rev-parse', 'HEAD'), 'node')
+    await expect(making).rejects.toMatchObject({ code: 'worktree_refused' })
+    expect(readdirSync(outside)).toEqual([])
+  })
+
+  it('writes nothing where the git directory itself was replaced by a link', async () => {
+    if (ground.level.bwrap === undefined) return
+    const other = new TestRepository('other')
+    renameSync(repository.gitDir, join(repository.root, 'aside'))
+    symlinkSync(other.gitDir, repository.gitDir)
+    const repositories = new Repositories(new GitCommand(place, new GitHold(ground.level)))
+    const making = repositories.makeBranch(repository.gitDir, 'x', other.git('rev-parse', 'HEAD'), 'node')
+    await expect(making).rejects.toMatchObject({ code: 'worktree_refused', fields: { reason: 'not_permitted' } })
+    expect(other.branches()).toEqual(['main'])
+    other.remove()
   })
 })

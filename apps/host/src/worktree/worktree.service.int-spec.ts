@@ -11,20 +11,24 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { pino } from 'pino'
 import { settings } from '#common/kernel/config.js'
 import { newId } from '#common/kernel/ids.js'
 import { type HostPlace, hostPlaceOf } from '../host.place.js'
-import { gitIn, TestRepository, writeIn } from './repository.fixture.js'
+import { gitIn, groundOfMachine, type TestGround, TestRepository, writeIn } from './repository.fixture.js'
 import { WorktreeService } from './worktree.service.js'
 
+let ground: TestGround
 let directory: string
 let place: HostPlace
 let repository: TestRepository
 let hosted: { node_id: string }[]
 let service: WorktreeService
 
+beforeAll(async () => {
+  ground = await groundOfMachine()
+})
 beforeEach(() => {
   directory = realpathSync(mkdtempSync(join(tmpdir(), 'svc-trees-')))
   place = hostPlaceOf(settings.parse({ SVC_DATA_DIR: directory }), '/none')
@@ -38,7 +42,7 @@ afterEach(() => {
 })
 
 const start = (): WorktreeService =>
-  new WorktreeService(place, { hosted: () => hosted as never }, pino({ level: 'silent' }))
+  new WorktreeService(place, { hosted: () => hosted as never }, ground, pino({ level: 'silent' }))
 
 interface Order {
   cwd?: string

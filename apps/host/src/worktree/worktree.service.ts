@@ -8,7 +8,9 @@ import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { BrokerService } from '../broker/broker.service.js'
 import { HOST_PLACE, type HostPlace } from '../host.place.js'
+import { SANDBOX_GROUND, type SandboxGround } from '../sandbox/sandbox.ground.js'
 import { GitCommand, lastLine } from './git.command.js'
+import { GitHold, type Writes } from './git.hold.js'
 import { PrivateGitDir, smallText } from './private.git-dir.js'
 import { entryOf, Repositories, refused } from './repository.js'
 import { changesOf, type TreePlace } from './tree.changes.js'
@@ -39,9 +41,10 @@ export class WorktreeService implements OnModuleInit {
   constructor(
     @Inject(HOST_PLACE) private readonly place: HostPlace,
     @Inject(BrokerService) private readonly brokers: Pick<BrokerService, 'hosted'>,
+    @Inject(SANDBOX_GROUND) ground: Pick<SandboxGround, 'level'>,
     @Inject(LOG) private readonly log: Logger,
   ) {
-    this.#git = new GitCommand(place)
+    this.#git = new GitCommand(place, new GitHold(ground.level))
     this.#repositories = new Repositories(this.#git)
   }
 
@@ -120,7 +123,7 @@ export class WorktreeService implements OnModuleInit {
       // the branch before the tree's own directory, by which a repetition knows that it is ours
       const moved = at && ours ? await this.#repositories.dropBranch(input.git_dir, input.branch, at) : null
       if (moved) return { moved_to: moved }
-      await this.#clearAdmin(admin)
+      await this.#clearAdmin(admin, input.git_dir)
       await this.#forget(input.node_id)
       return { moved_to: null }
     })
@@ -134,12 +137,14 @@ export class WorktreeService implements OnModuleInit {
     const reason = `svc: ${input.node_id} works here`
     // locked, since a `git worktree prune` inside another node's sandbox sees no tree here
     const args = ['worktree', 'add', '--no-checkout', '--lock', '--reason', reason, '--', tree, branch]
-    const added = await this.#git.run({ args, env: { GIT_DIR: git_dir } })
+    const writes = { gitDir: git_dir, own: [dirname(tree)] }
+    const added = await this.#git.run({ args, env: { GIT_DIR: git_dir }, writes })
     if (added.code !== 0) throw refused('checkout_failed', `git could not add the worktree: ${lastLine(added)}`)
     const own = await PrivateGitDir.make(this.#git, { home: this.#home, gitDir: git_dir, tree, head: base })
     try {
       const env = own.env(join(admin, 'index'))
-      const end = await this.#git.run({ args: ['read-tree', '--reset', '-u', base], env, timeoutMs: checkoutMs })
+      const order = { env, timeoutMs: checkoutMs, writes: { gitDir: git_dir, own: [tree, this.#home] } }
+      const end = await this.#git.run({ args: ['read-tree', '--reset', '-u', base], ...order })
       if (end.code !== 0) throw refused('checkout_failed', `git could not write the tree: ${lastLine(end)}`)
     } finally {
       await own.remove()
@@ -175,26 +180,27 @@ export class WorktreeService implements OnModuleInit {
     await this.#clear(tree)
     if (await entryOf(input.git_dir)) {
       await this.#repositories.dropBranch(input.git_dir, input.branch, input.base)
-      await this.#clearAdmin(admin)
+      await this.#clearAdmin(admin, input.git_dir)
     }
     await this.#forget(input.node_id)
   }
 
   /** Nobody writes there now: no node of the tree is hosted. `rm` follows no link on its way. */
-  async #clear(path: string): Promise<void> {
+  async #clear(path: string, writes?: Writes): Promise<void> {
     if (!(await entryOf(path))) return
-    const remove = () => this.#git.program('rm', ['-rf', '--', path], { timeoutMs: removalMs })
+    const order = { timeoutMs: removalMs, ...(writes && { writes }) }
+    const remove = () => this.#git.program('rm', ['-rf', '--', path], order)
     if ((await remove()).code === 0) return
     // directories that their owner may not write, as package caches are
-    await this.#git.program('chmod', ['-R', 'u+rwX', '--', path], { timeoutMs: removalMs })
+    await this.#git.program('chmod', ['-R', 'u+rwX', '--', path], order)
     const end = await remove()
     if (end.code !== 0) throw new SvcError('internal', `${path} could not be removed: ${lastLine(end)}`)
   }
 
-  async #clearAdmin(admin: string): Promise<void> {
+  async #clearAdmin(admin: string, gitDir: string): Promise<void> {
     const all = await entryOf(dirname(admin))
     if (!all?.isDirectory()) return
-    await this.#clear(admin)
+    await this.#clear(admin, { gitDir })
     // as git does; others may be there
     await rmdir(dirname(admin)).catch(() => undefined)
   }

@@ -10,7 +10,7 @@ import { SvcError } from '#common/kernel/errors.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { LifecycleUnderTest, nodeContext, ownerContext } from '../../../../test/support/lifecycle-service.js'
 import { hostPlaceOf } from '../../../host/src/host.place.js'
-import { gitIn, TestRepository, writeIn } from '../../../host/src/worktree/repository.fixture.js'
+import { gitIn, groundOfMachine, TestRepository, writeIn } from '../../../host/src/worktree/repository.fixture.js'
 import { WorktreeService } from '../../../host/src/worktree/worktree.service.js'
 
 type Step = 'inspect' | 'create' | 'status' | 'unlock' | 'remove'
@@ -33,6 +33,7 @@ beforeEach(async () => {
   const git = new WorktreeService(
     place,
     { hosted: () => [...lifecycle.host.brokers.values()] },
+    await groundOfMachine(),
     pino({ level: 'silent' }),
   )
   const names = ['inspect', 'create', 'status', 'unlock', 'remove'] as const
