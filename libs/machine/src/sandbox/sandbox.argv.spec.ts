@@ -49,6 +49,14 @@ describe('the options for bubblewrap', () => {
   })
 
   // svc is installed in a home more often than not: the second program of a node found the link that the first was given.
+  it("show the kernel's settings, and let nobody change them", () => {
+    const layers = layersOf({})
+    const at = layers.indexOf('--proc /proc')
+    expect(layers.slice(at + 1)).toEqual(
+      expect.arrayContaining(['sys', 'sysrq-trigger', 'fs'].map((name) => `--ro-bind-try /proc/${name} /proc/${name}`)),
+    )
+  })
+
   it("show what a link of the system leads to where it lies in the node's own directories", () => {
     const system = ['/home/ada/svc/node', '/tmp/svc/node']
     const layers = layersOf({ system }, { '/home/ada/svc/node': '->../node', '/tmp/svc/node': '->../node' })

@@ -15,6 +15,14 @@ const isolation = [
   'ALL',
 ] as const
 
+/**
+ * What of /proc changes the machine. These files ask for no privilege, only for root's number, which programs of a daemon
+ * of root have; and what bubblewrap itself covers there it leaves open to exactly that number.
+ */
+const kernelSettings = 'acpi asound bus driver dynamic_debug fs irq mtrr scsi sys sysrq-trigger'.split(' ')
+
+const readOnly = (name: string): string[] => ['--ro-bind-try', `/proc/${name}`, `/proc/${name}`]
+
 /** Answers an open file's number for a path, or nothing where the path itself must do; throws to refuse it. */
 export type Hold = (path: string) => number | undefined
 
@@ -53,7 +61,7 @@ export const sandboxArgv = (
   const changeable = [...frozen, ...hidden].filter((path) => showsOf(path) === 'written')
   const layers: Layer[] = [
     ...plan.system.flatMap((path) => systemLayer(path, look, [plan.homeAt, '/tmp'])),
-    { path: '/proc', options: ['--proc', '/proc'] },
+    { path: '/proc', options: ['--proc', '/proc', ...kernelSettings.flatMap(readOnly)] },
     { path: '/dev', options: ['--dev', '/dev'] },
     bound('--bind', plan.temporary, '/tmp'),
     bound('--bind', plan.home, plan.homeAt),
