@@ -143,7 +143,8 @@ describe('canvas.history.search', () => {
       const page = await search('pangolin', { under: node.id, limit: 2, ...(after && { after }) })
       steps.push(...page.hits.map((hit) => hit.step))
       step += 1
-      await broker.append(said(1, step, 'pangolin'))
+      // of little weight: its place is behind the cursor
+      await broker.append(said(1, step, `pangolin ${'y z '.repeat(100)}`))
       await indexed(node.id)
       if (page.next_cursor === null) break
       after = page.next_cursor

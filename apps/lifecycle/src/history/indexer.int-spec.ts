@@ -77,9 +77,19 @@ describe('the index of history', () => {
         ...Array.from({ length: 50 }, (_, at) => said(1, batch * 50 + at + 1, `text ${batch * 50 + at}`)),
       )
     }
+    await holds(node.id, 2 + 200)
+    expect(new Set(await bodies(node.id)).size).toBe(2 + 200)
+  })
+
+  it('takes more reports than one round holds, also when it dies between the rounds', async () => {
+    const { node, broker } = await spoken()
+    await indexer().stop()
     for (let at = 0; at < 70; at += 1) await broker.push('update', `report ${at}`)
-    await holds(node.id, 2 + 200 + 70)
-    expect(new Set(await bodies(node.id)).size).toBe(2 + 200 + 70)
+    expect(await indexer().index([node.id])).toEqual([node.id])
+    expect(await bodies(node.id)).toHaveLength(3 + 60)
+    await lifecycle.stopService()
+    await lifecycle.another()
+    await holds(node.id, 3 + 70)
   })
 
   it('is written anew when it is of an older form; what was counted is not counted again', async () => {
