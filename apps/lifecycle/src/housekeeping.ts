@@ -1,10 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common'
+import { jobLimits } from '#common/contract/job.schema.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { systemContext } from '#common/kernel/context.js'
 import { Inbox } from '#common/kernel/database/inbox.js'
 import { Writer } from '#common/kernel/database/writer.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
+import { JobRepository } from './job/job.repository.js'
+import { JobEndService } from './job/job-end.service.js'
 
 const everyMs = 3_600_000
 /** The first round waits (ms) until the start is over. */
@@ -20,6 +23,8 @@ export class Housekeeping {
 
   constructor(
     private readonly writer: Writer,
+    private readonly jobs: JobRepository,
+    private readonly ends: JobEndService,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Logger,
   ) {}
@@ -34,13 +39,15 @@ export class Housekeeping {
 
   /** Answers how many rows went. */
   async round(): Promise<number> {
-    const before = new Date(this.clock.now() - deliveriesKeptMs)
+    const ago = (ms: number): Date => new Date(this.clock.now() - ms)
+    await this.ends.giveUp()
     return this.writer.transact(systemContext('lifecycle'), async (within) => {
-      const [keys, deliveries] = await Promise.all([
+      const [keys, deliveries, jobs] = await Promise.all([
         this.writer.forgetExpiredKeys(within),
-        this.inbox.prune(within.tx, before),
+        this.inbox.prune(within.tx, ago(deliveriesKeptMs)),
+        this.jobs.prune(within.tx, ago(jobLimits.keptMs)),
       ])
-      return keys + deliveries
+      return keys + deliveries + jobs
     })
   }
 

@@ -8,6 +8,7 @@ export interface JobFacts {
 
 /** How a job stands, in a few words. */
 export const jobState = ({ status, exit_code, signal, error }: JobFacts): string => {
+  if (status === 'running' && error) return 'running (its host is not heard)'
   if (status !== 'exited') return String(status)
   if (typeof exit_code === 'number') return `exited ${exit_code}`
   return signal ? `ended by ${signal}` : `not run${error ? `: ${error}` : ''}`

@@ -20,7 +20,7 @@ const shutdownGrace = 2000
 const tailLines = 20
 const tailBytes = 3000
 /** Files of ended jobs are kept this long (ms), this many bytes of all, and of this many jobs. */
-const keep = { age: 14 * 86_400_000, bytes: 2 * 1024 ** 3, jobs: 5000 }
+const keep = { age: jobLimits.keptMs, bytes: 2 * 1024 ** 3, jobs: 5000 }
 const sweepEvery = 3_600_000
 
 /** No database keeps U+0000 in a text. */

@@ -3,11 +3,13 @@ import type { JobEnd } from '#common/contract/job.internal.js'
 import { nodeLimits } from '#common/contract/node.schema.js'
 import { CLOCK, type Clock, isoTime } from '#common/kernel/clock.js'
 import { systemContext } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
 import { type TxContext, Writer } from '#common/kernel/database/writer.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { Engagements } from '../node/engagement.service.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
+import { HostRegistry } from '../supervision/host.registry.js'
 import { type JobMachineEvent, jobMachine } from './job.machine.js'
 import type { JobRecord } from './job.record.js'
 import { JobRepository } from './job.repository.js'
@@ -15,11 +17,16 @@ import { briefCommand, endNotice } from './job.text.js'
 
 const eventOf: Record<JobEnd['status'], JobMachineEvent> = { exited: 'exit', killed: 'kill', lost: 'lose' }
 
+/** How long (ms) a host may be silent before a job that is to end there is given up. */
+const givenUpAfterMs = 3_600_000
+
 /** The end of a job: the row, its event and the word to its node are one transaction. An end is taken once. */
 @Injectable()
 export class JobEndService {
   constructor(
     private readonly writer: Writer,
+    private readonly database: Database,
+    private readonly hosts: HostRegistry,
     private readonly nodes: NodeRepository,
     private readonly jobs: JobRepository,
     private readonly mail: MailRepository,
@@ -47,6 +54,17 @@ export class JobEndService {
       tail: '',
     }
     await this.settle(end, (now) => now.host_incarnation === job.host_incarnation)
+  }
+
+  /**
+   * Gives up the jobs that were to end long ago on a host that was not heard since: else a host that never comes back
+   * keeps their node's tree and its share of jobs for ever. One that does come back is told to end them.
+   */
+  async giveUp(afterMs = givenUpAfterMs): Promise<number> {
+    const asked = await this.jobs.unanswered(this.database, new Date(this.clock.now() - afterMs))
+    const silent = asked.filter(({ host_id }) => this.hosts.silenceOf(host_id) >= afterMs)
+    for (const job of silent) await this.lose(job, 'it was canceled, and its host was not heard since')
+    return silent.length
   }
 
   private async settle(end: JobEnd, applies: (job: JobRecord) => boolean): Promise<void> {

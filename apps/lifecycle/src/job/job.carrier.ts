@@ -51,7 +51,7 @@ export class JobCarrier implements OnModuleInit {
     this.once(this.starting, job, () => this.order(job))
   }
 
-  cancel(job: JobRecord): void {
+  cancel(job: Pick<JobRecord, 'id' | 'node_id' | 'host_id'>): void {
     this.once(this.canceling, job, () =>
       this.bus.call(
         cancel,
@@ -70,7 +70,7 @@ export class JobCarrier implements OnModuleInit {
     }
   }
 
-  private once(under: Set<string>, job: JobRecord, ask: () => Promise<unknown>): void {
+  private once(under: Set<string>, job: Pick<JobRecord, 'id' | 'node_id'>, ask: () => Promise<unknown>): void {
     if (under.has(job.id)) return
     under.add(job.id)
     ask()

@@ -20,6 +20,9 @@ export interface JobsHeard {
 /** A new start of a host is given this long (ms) to tell of the jobs that the one before it left. */
 const tellingTime = 3000
 
+/** A job whose row is gone is known to its host by its id alone. */
+const unknownNode = 'node_00000000000000000000000000'
+
 /**
  * Level-triggered: at each word of a host compares the jobs that it should run with those that it has, and does what is
  * missing. Nothing is to be done while a host is silent: what it runs is unknown, not gone.
@@ -52,6 +55,19 @@ export class JobReconciler {
     const owed = await this.jobs.owedBy(this.database, word.host_id)
     const known = new Map(word.jobs.map((job) => [job.job_id, job]))
     for (const job of owed) await this.guarded(job, () => this.settle(job, word, known.get(job.id)))
+    await this.endUnowed(word)
+  }
+
+  /** A job that was given up while its host was silent, or whose node is gone, runs for nobody. */
+  private async endUnowed({ host_id, jobs }: JobsHeard): Promise<void> {
+    const hosted = jobs.filter(({ running }) => running).map(({ job_id }) => job_id)
+    if (!hosted.length) return
+    const owed = await this.jobs.runningAmong(this.database, hosted)
+    for (const id of hosted) {
+      if (owed.has(id)) continue
+      const row = await this.jobs.find(this.database, id)
+      this.carrier.cancel({ id, host_id, node_id: row?.node_id ?? unknownNode })
+    }
   }
 
   private async settle(job: OwedJob, word: JobsHeard, hosted: HostedJob | undefined): Promise<void> {

@@ -81,6 +81,29 @@ export class JobRepository {
     return reader.query<JobRecord>("SELECT * FROM canvas.jobs WHERE node_id = $1 AND status = 'running'", [nodeId])
   }
 
+  /** Those of them that run, or should, by their rows. */
+  async runningAmong(reader: Reader, ids: readonly string[]): Promise<Set<string>> {
+    const rows = await reader.query<{ id: string }>(
+      "SELECT id FROM canvas.jobs WHERE id = ANY($1) AND status = 'running'",
+      [ids],
+    )
+    return new Set(rows.map(({ id }) => id))
+  }
+
+  /** Jobs that somebody wanted to end before then, and of which no end was told. */
+  unanswered(reader: Reader, before: Date): Promise<JobRecord[]> {
+    return reader.query<JobRecord>(
+      `SELECT j.* FROM canvas.jobs j JOIN canvas.nodes n ON n.id = j.node_id
+        WHERE j.status = 'running' AND (j.cancel_requested_at < $1 OR (n.status = 'canceled' AND n.updated_at < $1))`,
+      [before],
+    )
+  }
+
+  /** Removes jobs that ended before then; answers how many. */
+  prune(tx: Tx, before: Date): Promise<number> {
+    return tx.count("DELETE FROM canvas.jobs WHERE status <> 'running' AND ended_at < $1", [before])
+  }
+
   requestCancel(tx: Tx, id: string, by: string, at: Date): void {
     tx.send(
       `UPDATE canvas.jobs SET cancel_requested_at = $2, canceled_by = $3

@@ -46,7 +46,7 @@ export class JobService {
     const { status, limit, after } = input
     const rows = await this.jobs.page(this.database, input.id, { status, before: readCursor(after), limit: limit + 1 })
     const page = pageOf(rows, limit, (row) => cursorAfter(row.started_at, row.id))
-    return { ...page, data: page.data.map(toJob) }
+    return { ...page, data: page.data.map((row) => this.shown(row)) }
   }
 
   /**
@@ -110,6 +110,13 @@ export class JobService {
       if (hasCode(error, 'not_found')) return nothingKept(job)
       throw error
     }
+  }
+
+  /** A job of a host that is silent counts as running, since nobody can tell; that it is so is said. */
+  private shown(row: JobRecord): Job {
+    const job = toJob(row)
+    if (job.status !== 'running' || !this.hosts.isSilent(row.host_id)) return job
+    return { ...job, error: `Its host ${row.host_id} is not heard: whether it still runs can't be told.` }
   }
 
   /** Where the node's process is, or will be. */

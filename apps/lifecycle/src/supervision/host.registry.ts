@@ -29,8 +29,11 @@ const silentAfterMs = 8000
 @Injectable()
 export class HostRegistry {
   private readonly hosts = new Map<string, KnownHost>()
+  private readonly begun: number
 
-  constructor(@Inject(CLOCK) private readonly clock: Clock) {}
+  constructor(@Inject(CLOCK) private readonly clock: Clock) {
+    this.begun = clock.monotonic()
+  }
 
   /** Notes a heartbeat; answers whether this is a host, or an incarnation of one, that was not known. */
   hear(hello: HostHello): boolean {
@@ -50,6 +53,15 @@ export class HostRegistry {
 
   present(): KnownHost[] {
     return [...this.hosts.values()].filter((host) => this.clock.monotonic() - host.heardAt < silentAfterMs)
+  }
+
+  /** Since when (ms ago) a host was not heard; of one that never was, since this process listens. */
+  silenceOf(hostId: string): number {
+    return this.clock.monotonic() - (this.hosts.get(hostId)?.heardAt ?? this.begun)
+  }
+
+  isSilent(hostId: string): boolean {
+    return this.silenceOf(hostId) >= silentAfterMs
   }
 
   find(hostId: string): KnownHost | undefined {

@@ -16,6 +16,8 @@ export const jobLimits = {
   longestPageBytes: 256 * 1024,
   /** Ms between SIGTERM and SIGKILL of a job that is canceled. */
   graceMs: 5000,
+  /** Ms for which an ended job and its output are kept. */
+  keptMs: 14 * 86_400_000,
 } as const
 
 export const jobId = idOf('job')
@@ -42,7 +44,12 @@ export const job = z
     ended_at: time.nullable(),
     output_bytes: z.int().min(0).meta({ description: 'All bytes that it wrote; told once it has ended' }),
     truncated: z.boolean().meta({ description: 'Whether the middle of its output was not kept' }),
-    error: z.string().nullable().meta({ description: 'Why it could not be started, or why it is lost' }),
+    error: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'Why it could not be started, or why it is lost; while it runs, that its host is not heard',
+      }),
   })
   .meta({ id: 'Job' })
 export type Job = z.infer<typeof job>

@@ -468,7 +468,7 @@ export interface Job {
   output_bytes: number
   /** Whether the middle of its output was not kept. */
   truncated: boolean
-  /** Why it could not be started, or why it is lost. */
+  /** Why it could not be started, or why it is lost; while it runs, that its host is not heard. */
   error: string | null
 }
 
