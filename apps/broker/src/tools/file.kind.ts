@@ -29,6 +29,11 @@ interface Dimensions {
 const ofJpeg = (bytes: Buffer): Dimensions | undefined => {
   for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff; ) {
     const marker = bytes[at + 1]!
+    // Any number of these may stand before a marker, as filling.
+    if (marker === 0xff) {
+      at += 1
+      continue
+    }
     const frame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
     if (frame) return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) }
     at += 2 + bytes.readUInt16BE(at + 2)
@@ -50,7 +55,9 @@ export const dimensionsOf = (type: ImageType, bytes: Buffer): Dimensions | undef
   if (bytes.length < 30) return undefined
   switch (type) {
     case 'image/png':
-      return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
+      return startsWith(bytes, 'IHDR', 12)
+        ? { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
+        : undefined
     case 'image/gif':
       return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) }
     case 'image/jpeg':

@@ -121,6 +121,20 @@ describe('read, of an image', () => {
     await expect(answer('wide.png')).rejects.toThrow('9000 × 10 pixels')
   })
 
+  it('refuses one that is cut off before its size, for which providers refuse the conversation', async () => {
+    stage.put('cut.png', png.subarray(0, 8))
+    stage.put('text.png', Buffer.concat([png.subarray(0, 8), Buffer.from('no image at all, but long enough')]))
+    for (const path of ['cut.png', 'text.png']) await expect(answer(path)).rejects.toThrow('cut off or damaged')
+  })
+
+  it('reads the size of a JPEG whose markers have filling before them', async () => {
+    stage.put(
+      'filled.jpg',
+      Buffer.concat([jpeg.subarray(0, 2), Buffer.from('ffff', 'hex'), jpeg.subarray(2), Buffer.alloc(9)]),
+    )
+    expect((await answer('filled.jpg')).output).toContain('400 × 300 pixels')
+  })
+
   it('shows one behind a link inside, and none behind a link outside', async () => {
     stage.put('real.png', png)
     symlinkSync('real.png', join(stage.cwd, 'link.png'))

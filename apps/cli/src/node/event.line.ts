@@ -38,7 +38,7 @@ export const eventLine = (type: string, data: Fields, out: Output): string | und
       return quiet(type.slice('node.'.length))
     case 'node.launching':
       return Number(data.generation) > 1
-        ? quiet(`starting again (${data.reason ?? 'generation'} ${data.generation})`)
+        ? quiet(`starting again, generation ${data.generation}${data.reason ? `: ${data.reason}` : ''}`)
         : undefined
     case 'worktree.opened':
       return quiet(`worktree on ${data.branch}`)

@@ -40,9 +40,24 @@ describe('a table', () => {
     ).toBe('NAME    AGE\n\u65e5\u672c\u8a9e  1s\ne\u0301te\u0301     2s\n\ud83d\ude80      3s')
   })
 
+  it('keeps a name with line ends in its row', () => {
+    expect(table(['NAME'], [['new\nline\t']])).toBe('NAME\nnew\\nline\\t')
+  })
+
   it('cuts a long name between characters', () => {
     expect(brief('x'.repeat(70))).toBe(`${'x'.repeat(59)}\u2026`)
     expect(brief('\ud83d\ude80'.repeat(4), 6)).toBe('\ud83d\ude80\ud83d\ude80\u2026')
     expect(brief('first\nsecond')).toBe('first')
+  })
+})
+
+describe('a frame', () => {
+  it('takes the place of the one before, cut to the screen, and steers nothing else', () => {
+    const [out, err] = [terminal(true), terminal(true)]
+    const screen = Object.assign(out.stream, { columns: 12, rows: 4 })
+    const output = new Output(screen, err.stream, {})
+    output.frame(['one', '\x1b[31mtwo of many letters\x1b[39m\x1b[2J', 'three', 'four'])
+    output.frame(['five'])
+    expect(out.written).toEqual(['one\n\x1b[31mtwo of man…\x1b[39m\nthree\n', '\x1b[3A\x1b[Jfive\n'])
   })
 })

@@ -155,7 +155,7 @@ export const errorCodes = define({
   file_access_denied: {
     kind: 'forbidden',
     title: 'The system does not let this account touch the file',
-    remedy: 'Change its permissions, or let the daemon run as an account that may.',
+    remedy: 'Change its permissions, or let the daemon run as an account that may; what is not on a disk, like /proc, is for a command.',
   },
   sandbox_required: {
     kind: 'forbidden',
@@ -166,7 +166,7 @@ export const errorCodes = define({
   not_found: {
     kind: 'not_found',
     title: 'There is no such resource',
-    remedy: 'Check the identifier; a resource of somebody else answers alike.',
+    remedy: 'Check the identifier or the path; what belongs to somebody else answers alike.',
   },
   route_not_found: {
     kind: 'not_found',

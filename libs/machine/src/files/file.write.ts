@@ -163,7 +163,7 @@ const refuseUnfit = async (
   if (ifMatch !== undefined && (!before || (ifMatch !== '*' && ifMatch !== stateOf(before).etag)))
     throw new FileError(
       'precondition_failed',
-      before ? `${asked} was changed meanwhile: it has another etag.` : `${asked} does not exist any more.`,
+      before ? `${asked} was changed meanwhile: it has another etag.` : `${asked} does not exist, or not any more.`,
     )
   check?.(before && stateOf(before), path)
   // A program that opened it for writing would be refused as well, though its directory lets it be replaced.

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { FileEntry } from '#sdk/index.js'
 import { wholeNumber } from '../../input.js'
 import { command, performs } from '../../invocation.js'
-import { table } from '../../output/table.js'
+import { oneLine, table } from '../../output/table.js'
 import type { Shell } from '../../shell.js'
 import { absolute } from './file.path.js'
 
@@ -51,4 +51,4 @@ const cellsOf = ({ mode, size, mtime, name, type, target }: FileEntry): string[]
   `${name}${marks[type]}${target === undefined ? '' : ` -> ${target}`}`,
 ]
 
-const lineOf = (entry: FileEntry): string => cellsOf(entry).join('  ')
+const lineOf = (entry: FileEntry): string => cellsOf(entry).map(oneLine).join('  ')

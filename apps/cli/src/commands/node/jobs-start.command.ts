@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Job } from '#sdk/index.js'
 import { UsageError } from '../../failure.js'
@@ -13,16 +14,16 @@ export const registerJobStart = (node: Command, shell: Shell): void => {
       ['svc node job-start <id> -- npm test', 'words of one command'],
       ["svc node job-start <id> -- 'make && make check'", 'a text for bash'],
     ],
-  }).option('--cwd <directory>', "working directory; the node's unless given")
+  }).option('--cwd <directory>', "working directory, from here if relative; the node's unless given")
   performs<{ cwd?: string }>(made, shell, async ({ client, out, json, options }, id = '') => {
     const [first, ...others] = shell.trailing
-    if (first === undefined)
+    if (!first && others.length === 0)
       throw new UsageError('no command is given', `svc node job-start ${id || '<id>'} -- npm test`)
     const text = others.length ? shell.trailing.map(quoted).join(' ') : first
     const svc = await client()
     const job = await svc.request<Job>('POST', `/v1/nodes/${encodeURIComponent(id)}/jobs`, {
       command: text,
-      ...(options.cwd && { cwd: options.cwd }),
+      ...(options.cwd && { cwd: resolve(options.cwd) }),
     })
     if (json) return out.json(job)
     out.line(job.id)

@@ -42,18 +42,23 @@ const askedFor = async (sentence: string): Promise<string> => {
 }
 
 const print = ({ hosts, consent }: SandboxStatus, out: Output): void => {
-  out.line(
-    table(
-      ['HOST', 'LEVEL', 'DETAIL'],
-      hosts.map(({ host_id, level, detail }) => [host_id, level, detail]),
-    ),
-  )
-  out.line()
-  out.line(
-    consent
-      ? `You consented on ${consent.at.slice(0, 10)}: "${consent.words}"`
-      : hosts.some(({ level }) => level === 'none')
-        ? 'Nodes that run programs are refused where nothing holds them, unless you consent: svc sys sandbox --consent'
-        : 'No consent is needed.',
-  )
+  if (hosts.length === 0) out.line('No host has said yet what holds them: ask again in a moment.')
+  else
+    out.line(
+      table(
+        ['HOST', 'LEVEL', 'DETAIL'],
+        hosts.map(({ host_id, level, detail }) => [host_id, level, detail]),
+      ),
+    )
+  const agreed = consentText(hosts, consent)
+  if (agreed) out.line(`\n${agreed}`)
+}
+
+/** Undefined where nobody knows yet whether consent is needed. */
+const consentText = (hosts: SandboxStatus['hosts'], consent: SandboxStatus['consent']): string | undefined => {
+  if (consent) return `You consented on ${consent.at.slice(0, 10)}: "${consent.words}"`
+  if (hosts.length === 0) return undefined
+  return hosts.some(({ level }) => level === 'none')
+    ? 'Nodes that run programs are refused where nothing holds them, unless you consent: svc sys sandbox --consent'
+    : 'No consent is needed.'
 }

@@ -28,6 +28,12 @@ describe('svc sys sandbox', () => {
     expect(out).toContain('svc sys sandbox --consent')
   })
 
+  it('says nothing of consent while no host has reported, as right after a start', async () => {
+    wire.says(json({ ...none, hosts: [] }))
+    const { code, out } = await svc.run(['sys', 'sandbox'])
+    expect([code, out]).toEqual([0, 'No host has said yet what holds them: ask again in a moment.\n'])
+  })
+
   it('sends the words that were typed, and nothing but them', async () => {
     wire.says(json(none), json(agreed))
     const { code, out } = await svc.run(['sys', 'sandbox', '--consent'], { input: `${sentence}\n` })
