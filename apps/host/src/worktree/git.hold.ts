@@ -12,6 +12,11 @@ export interface Writes {
   readonly gitDir: string
   /** Directories of the host's own. */
   readonly own?: readonly string[]
+  /**
+   * Nothing else of the machine is seen, but its programs: what the program reads reaches a node, and by links and
+   * `objects/info/alternates` a git directory leads into any other.
+   */
+  readonly alone?: boolean
 }
 
 type Argv = readonly [string, ...string[]]
@@ -24,6 +29,26 @@ export interface Held {
 
 /** Everything as it is, and nothing of it to be written. No namespace for accounts: root keeps what root may. */
 const frozen = ['--die-with-parent', '--ro-bind', '/', '/', '--dev', '/dev'] as const
+const programs = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/etc',
+  '/opt',
+  '/nix',
+  '/gnu',
+  '/snap',
+]
+const bare = [
+  '--die-with-parent',
+  ...programs.flatMap((path) => ['--ro-bind-try', path, path]),
+  '--dev',
+  '/dev',
+] as const
 /** The first open file after the three of the program. */
 const firstSource = 3
 const patience = 10_000
@@ -34,6 +59,7 @@ const patience = 10_000
  */
 export class GitHold {
   #works: Promise<boolean> | undefined
+  #finds: Promise<boolean> | undefined
 
   constructor(private readonly level: Pick<SandboxLevel, 'bwrap' | 'takesOpenFiles'>) {}
 
@@ -41,12 +67,13 @@ export class GitHold {
   async around(argv: Argv, writes: Writes | undefined): Promise<Held> {
     const { bwrap, takesOpenFiles } = this.level
     if (!writes || bwrap === undefined || !(await this.#canHold(bwrap))) return { spawned: (start) => start(argv, []) }
+    const view = writes.alone && (await this.#findsGit(bwrap)) ? bare : frozen
     return {
       spawned: (start) => {
         const sources = new HeldSources(takesOpenFiles === true, firstSource)
         try {
           const binds = [bindOf(sources, writes.gitDir), ...(writes.own ?? []).map((path) => ['--bind', path, path])]
-          return start([bwrap, ...frozen, ...binds.flat(), '--chdir', '/', '--', ...argv], sources.channels)
+          return start([bwrap, ...view, ...binds.flat(), '--chdir', '/', '--', ...argv], sources.channels)
         } finally {
           sources.close()
         }
@@ -54,15 +81,24 @@ export class GitHold {
     }
   }
 
+  /** Tried once: git may be installed elsewhere. */
+  #findsGit(bwrap: string): Promise<boolean> {
+    this.#finds ??= succeeds(bwrap, [...bare, '--', 'git', '--version'])
+    return this.#finds
+  }
+
   /** Tried once: a root without its privileges, as in a container, has namespaces only with one for accounts. */
   #canHold(bwrap: string): Promise<boolean> {
-    this.#works ??= run(bwrap, [...frozen, '--', 'true'], { cwd: '/', timeout: patience }).then(
-      () => true,
-      () => false,
-    )
+    this.#works ??= succeeds(bwrap, [...frozen, '--', 'true'])
     return this.#works
   }
 }
+
+const succeeds = (program: string, args: readonly string[]): Promise<boolean> =>
+  run(program, [...args], { cwd: '/', timeout: patience }).then(
+    () => true,
+    () => false,
+  )
 
 const bindOf = (sources: HeldSources, path: string): string[] => {
   try {

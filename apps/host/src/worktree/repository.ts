@@ -10,6 +10,8 @@ export interface Found {
   /** Top of the tree that the directory lies in. */
   readonly repository: string
   readonly gitDir: string
+  /** That of this one tree, in the other where that is a worktree: its HEAD is here. */
+  readonly own: string
   /** Where the directory lies below the top; empty at the top. */
   readonly subdir: string
 }
@@ -48,8 +50,9 @@ export class Repositories {
     const [repository = '', common = '', own = '', prefix = '', more] = text.split('\n')
     if (more !== undefined) throw refused('not_permitted', `${cwd} has a line break in its path.`)
     const gitDir = await realpath(common)
-    await this.#requireKnown(repository, gitDir, await realpath(own))
-    return { repository, gitDir, subdir: prefix.replace(/\/$/, '') }
+    const ownDir = await realpath(own)
+    await this.#requireKnown(repository, gitDir, ownDir)
+    return { repository, gitDir, own: ownDir, subdir: prefix.replace(/\/$/, '') }
   }
 
   /**
@@ -67,11 +70,18 @@ export class Repositories {
   }
 
   /** @throws SvcError worktree_refused base_not_found */
-  async commitOf(cwd: string, base: string): Promise<string> {
-    const end = await this.git.run({ args: ['-C', cwd, 'rev-parse', '--verify', '--quiet', `${base}^{commit}`] })
+  async commitOf({ repository, gitDir, own }: Found, base: string): Promise<string> {
+    const end = await this.git.run({
+      args: ['rev-parse', '--verify', '--quiet', `${base}^{commit}`],
+      // a tree that its settings name is none that git needs here, or sees
+      env: { GIT_DIR: own, GIT_WORK_TREE: '/' },
+      writes: { gitDir, alone: true },
+    })
     const id = end.stdout.trim()
     if (end.code === 0 && id) return id
-    throw refused('base_not_found', `${base} names no commit of the repository at ${cwd}.`)
+    const borrows = await entryOf(join(gitDir, 'objects/info/alternates'))
+    const why = borrows ? ' What it borrows from another repository no node would see.' : ''
+    throw refused('base_not_found', `${base} names no commit of the repository at ${repository}.${why}`)
   }
 
   /** @throws SvcError worktree_refused: branch_invalid, branch_exists */

@@ -216,4 +216,35 @@ describe('the host', () => {
     expect(other.branches()).toEqual(['main'])
     other.remove()
   })
+
+  it.each([
+    [
+      'borrows',
+      (git: string, other: string) => writeFileSync(join(git, 'objects/info/alternates'), `${other}/objects\n`),
+    ],
+    [
+      'links to',
+      (git: string, other: string) => {
+        renameSync(join(git, 'objects'), join(git, 'aside'))
+        symlinkSync(join(other, 'objects'), join(git, 'objects'))
+      },
+    ],
+  ])('makes no tree of what a repository %s, by a branch that is a link', async (_how, reach) => {
+    if (ground.level.bwrap === undefined) return
+    const other = new TestRepository('other')
+    other.write('secret.txt', 'of another')
+    other.commit('secret')
+    reach(repository.gitDir, other.gitDir)
+    symlinkSync(join(other.gitDir, 'refs/heads/main'), join(repository.gitDir, 'refs/heads/steal'))
+    const asked = { node_id: newId('node'), branch: 'svc/work', cwd: repository.root }
+    const base = other.git('rev-parse', 'HEAD')
+    for (const name of ['steal', base]) {
+      await expect(service.inspect({ ...asked, base: name })).rejects.toMatchObject({
+        fields: { reason: 'base_not_found' },
+      })
+    }
+    const found = { path: '', repository: repository.root, git_dir: repository.gitDir, subdir: '', base }
+    await expect(service.create({ ...asked, ...found })).rejects.toMatchObject({ code: 'worktree_refused' })
+    other.remove()
+  })
 })

@@ -56,7 +56,7 @@ export class WorktreeService implements OnModuleInit {
   /** @throws SvcError worktree_refused */
   async inspect(input: InputOf<Op['host.worktree.inspect']>): Promise<OutputOf<Op['host.worktree.inspect']>> {
     const found = await this.#repositories.find(input.cwd)
-    const base = await this.#repositories.commitOf(input.cwd, input.base)
+    const base = await this.#repositories.commitOf(found, input.base)
     await this.#repositories.requireFree(found.gitDir, input.branch)
     return {
       path: this.#treeOf(input.node_id),
@@ -143,7 +143,7 @@ export class WorktreeService implements OnModuleInit {
     const own = await PrivateGitDir.make(this.#git, { home: this.#home, gitDir: git_dir, tree, head: base })
     try {
       const env = own.env(join(admin, 'index'))
-      const order = { env, timeoutMs: checkoutMs, writes: { gitDir: git_dir, own: [tree, this.#home] } }
+      const order = { env, timeoutMs: checkoutMs, writes: { gitDir: git_dir, own: [tree, this.#home], alone: true } }
       const end = await this.#git.run({ args: ['read-tree', '--reset', '-u', base], ...order })
       if (end.code !== 0) throw refused('checkout_failed', `git could not write the tree: ${lastLine(end)}`)
     } finally {
