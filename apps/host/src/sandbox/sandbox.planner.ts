@@ -35,7 +35,10 @@ const trusted = 2000
 const kernelPlaces = ['/proc', '/sys', '/dev'] as const
 
 const outside = (path: string, why: string): SvcError =>
-  new SvcError('path_outside_scope', `A node can't work in ${path}: ${why}`, { path })
+  new SvcError('path_outside_scope', `A node can't work in ${path}: ${why}`, {
+    path,
+    remedy: 'Name another directory.',
+  })
 
 /** Decides what the programs of a node see of this machine. */
 @Injectable()
@@ -131,12 +134,12 @@ export class SandboxPlanner {
     // a directory of a tree that was made a link leads out of it
     if (tree !== undefined && !within(cwd, tree)) throw outside(cwd, `it lies outside of the worktree ${tree}.`)
     if (within(cwd, data.path) && tree === undefined) {
-      throw outside(cwd, "it lies in the daemon's data directory. Name another directory.")
+      throw outside(cwd, "it lies in the daemon's data directory.")
     }
     const kernels = kernelPlaces.find((place) => within(cwd, place))
-    if (kernels) throw outside(cwd, `${kernels} is a view of the kernel's. Name another directory.`)
+    if (kernels) throw outside(cwd, `${kernels} is a view of the kernel's.`)
     if (within(cwd, '/run') && !within(cwd, '/run/media')) {
-      throw outside(cwd, '/run holds the sockets of the system. Name another directory.')
+      throw outside(cwd, '/run holds the sockets of the system.')
     }
   }
 

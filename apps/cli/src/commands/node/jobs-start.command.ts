@@ -9,7 +9,7 @@ export const registerJobStart = (node: Command, shell: Shell): void => {
   const made = command(node, 'job-start <id>', {
     summary: 'Start a command of a node in the background',
     about:
-      'The command stands after --: words as they are, or one text for a shell. It runs in the sandbox of the node, also while the node rests, and its end wakes the node.',
+      'The command stands after --: words as they are, or one text for a shell. It runs in the sandbox of the node, also while the node rests, and its end wakes the node, if that is an agent.',
     examples: [
       ['svc node job-start <id> -- npm test', 'words of one command'],
       ["svc node job-start <id> -- 'make && make check'", 'a text for bash'],
