@@ -96,28 +96,33 @@ CREATE FUNCTION canvas.passage_words(
       canvas.mark('18:', (passage >> 18)::text), canvas.mark('21:', (passage >> 21)::text)
     ], NULL));
 
--- The newest passages below an id that fit, at most `enough` of them, with their ranks. Looks at the newest block of ids
--- first and goes back in ever greater steps, so that a common word costs no more than a rare one.
+-- The newest passages below an id that fit, at most `enough` of them, with their ranks. Looks at the newest blocks of ids
+-- first and goes back in growing steps, so that a common word costs no more than a rare one. No scope: all passages.
 CREATE FUNCTION canvas.search_passages(wanted tsquery, scope tsquery, among text[], below bigint, enough integer)
 RETURNS TABLE (id bigint, rank real) LANGUAGE plpgsql STABLE AS $$
 DECLARE
-  shift integer;
-  block bigint;
+  asked tsquery := CASE WHEN scope IS NULL THEN wanted ELSE wanted && scope END;
   query tsquery;
   found bigint[];
+  shift integer;
+  width integer;
+  block bigint;
 BEGIN
+  <<sizes>>
   FOREACH shift IN ARRAY ARRAY[12, 15, 18, 21, 63] LOOP
     block := (below - 1) >> shift;
-    query := wanted && scope;
-    IF shift < 63 THEN
-      query := query && (canvas.mark_query(shift || ':', block::text) || canvas.mark_query(shift || ':', (block - 1)::text));
-    END IF;
-    -- id + 0: the words lead, never the key
-    SELECT array_agg(newest.id) INTO found FROM (
-      SELECT passage.id FROM canvas.passages passage
-       WHERE passage.words @@ query AND passage.id + 0 < below AND (among IS NULL OR passage.node_id = ANY (among))
-       ORDER BY passage.id + 0 DESC LIMIT enough) newest;
-    EXIT WHEN cardinality(found) >= enough OR block <= 1;
+    FOREACH width IN ARRAY ARRAY[2, 5] LOOP
+      -- far too few were found: only the next size can hold enough
+      CONTINUE sizes WHEN width > 2 AND coalesce(cardinality(found), 0) * 3 < enough;
+      query := CASE WHEN shift = 63 THEN asked ELSE asked && canvas.mark_any(
+        shift || ':', ARRAY(SELECT (block - back)::text FROM generate_series(0, width - 1) AS back)) END;
+      -- id + 0: the words lead, never the key
+      SELECT array_agg(newest.id) INTO found FROM (
+        SELECT passage.id FROM canvas.passages passage
+         WHERE passage.words @@ query AND passage.id + 0 < below AND (among IS NULL OR passage.node_id = ANY (among))
+         ORDER BY passage.id + 0 DESC LIMIT enough) newest;
+      EXIT sizes WHEN cardinality(found) >= enough OR block < width;
+    END LOOP;
   END LOOP;
   RETURN QUERY SELECT passage.id, ts_rank(passage.words, wanted, 1) FROM canvas.passages passage WHERE passage.id = ANY (found);
 END $$;

@@ -102,7 +102,7 @@ export class HistoryRepository {
   ): Promise<HitRow[]> {
     const values: unknown[] = [wanted.query, wanted.scope.horizon.ids ?? null, wanted.below]
     const put = (value: unknown): string => `$${values.push(value)}`
-    const scope = markQuery(wanted.scope, put) ?? "''::tsquery"
+    const scope = markQuery(wanted.scope, put) ?? 'NULL::tsquery'
     const after =
       wanted.after && `WHERE (rank::float8, id) < (${put(wanted.after.rank)}::float8, ${put(wanted.after.id)})`
     return reader.query<HitRow>(
