@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
-import { baseUrlOf, loadSettings } from './config.js'
+import { baseUrlOf, loadSettings, settings } from './config.js'
 
 const env = (more: Record<string, string>) => ({ SVC_DATA_DIR: '/nonexistent', ...more })
 
@@ -25,5 +26,10 @@ describe('settings', () => {
   it('of an unknown name are refused, those of clients left alone', () => {
     expect(() => loadSettings(env({ SVC_OWNER_LISTN: '127.0.0.1:1' }))).toThrow('SVC_OWNER_LISTN')
     expect(() => loadSettings(env({ SVC_TOKEN: 'x', SVC_NODE_ID: 'y' }))).not.toThrow()
+  })
+
+  it('are all told in docs/operations.md', () => {
+    const told = readFileSync('docs/operations.md', 'utf8')
+    expect(Object.keys(settings.shape).filter((name) => !told.includes(`\`${name}\``))).toEqual([])
   })
 })
