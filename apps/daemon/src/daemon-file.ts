@@ -10,6 +10,8 @@ export interface DaemonFile {
   version: string
   base_url: string
   socket: string
+  /** Whether the host of this machine was heard by then. */
+  heard: boolean
 }
 
 const pathOf = (data: Pick<DataDirectory, 'run'>): string => join(data.run, 'daemon.json')

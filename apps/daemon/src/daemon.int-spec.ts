@@ -83,6 +83,34 @@ describe('starting', () => {
     }
   })
 
+  /** A service that has heard what it works with once there is a file `heard`, and counts how often it was asked. */
+  const hearing = (): string => `[{ name: 'lifecycle', load: async () => {
+    const { appendFileSync, existsSync } = await import('node:fs')
+    const complete = () => { appendFileSync('${dataDir}/asked', '.'); return existsSync('${dataDir}/heard') }
+    return { service: { name: 'lifecycle', module: () => class {}, complete } }
+  } }]`
+  const asked = (): number => (existsSync(join(dataDir, 'asked')) ? statSync(join(dataDir, 'asked')).size : 0)
+
+  // It said so half a second before its host was there, and whoever started a job at once was refused.
+  it('is not ready before its host was heard', async () => {
+    const child = launch(hearing())
+    await waitFor(() => asked() > 5, { timeout: 15_000, what: 'looks for the host' })
+    expect(readDaemonFile({ run: join(dataDir, 'run') })).toBeUndefined()
+    writeFileSync(join(dataDir, 'heard'), '')
+    await waitFor(() => readDaemonFile({ run: join(dataDir, 'run') })?.pid === child.pid, { what: 'ready' })
+    expect(readDaemonFile({ run: join(dataDir, 'run') })).toMatchObject({ heard: true })
+  })
+
+  it('is ready without a host that does not come, and says so', async () => {
+    const child = launch(hearing())
+    let said = ''
+    child.stdout?.on('data', (piece) => {
+      said += piece
+    })
+    await waitFor(() => said.includes('is ready'), { timeout: 20_000, what: 'ready' })
+    expect(said).toContain('its host is not heard yet')
+  })
+
   it('refuses a directory that another daemon serves, and names its pid', async () => {
     const first = await launchUntilReady()
     const second = launch()

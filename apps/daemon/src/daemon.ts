@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { pause, systemClock } from '#common/kernel/clock.js'
 import type { Settings } from '#common/kernel/config.js'
 import { applyMigrations } from '#common/kernel/database/migrate.js'
 import type { Logger } from '#common/kernel/log.js'
@@ -27,6 +28,10 @@ interface LoadedService {
   definition: ServiceDefinition
 }
 
+/** How long (ms) the host has to be heard, and how often that is looked at: it takes half a second. */
+const hearingMs = 5000
+const lookEveryMs = 10
+
 /**
  * The embedded daemon: private servers, migrations, the host beside it, and all services in this process.
  * The caller holds the lock of the data directory from before `start` until after `stop`.
@@ -38,8 +43,11 @@ export class Daemon {
 
   constructor(private readonly options: DaemonOptions) {}
 
-  /** Resolves when all services serve. After a failure `stop` closes what did start. */
-  async start(): Promise<void> {
+  /**
+   * Resolves when all services serve and the host was heard; false when it was not heard in time, and nodes wait for it.
+   * After a failure `stop` closes what did start.
+   */
+  async start(): Promise<boolean> {
     const { stages, data, settings, services } = this.options
     // Loading code and starting servers overlap: one waits for the processor, the other for disks and sockets.
     const [servers, loaded] = await settled([
@@ -66,6 +74,7 @@ export class Daemon {
         SVC_DATA_DIR: data.path,
       })),
     ])
+    return stages.run('hello', () => this.heard())
   }
 
   /**
@@ -81,6 +90,16 @@ export class Daemon {
     else this.host?.release()
     await this.servers?.stop()
     return nodes ? endMarked(data, log) : []
+  }
+
+  /** A node that is made before the first word of the host waits, and what asks the host is refused. */
+  private async heard(): Promise<boolean> {
+    const until = systemClock.monotonic() + hearingMs
+    while (!this.running.every(({ service }) => service.complete())) {
+      if (systemClock.monotonic() > until) return false
+      await pause(systemClock, lookEveryMs)
+    }
+    return true
   }
 
   private startServers(): Promise<PrivateServers> {

@@ -33,7 +33,8 @@ export async function startDetached(): Promise<void> {
   for (;;) {
     const ready = readDaemonFile(data)
     if (ready && ready.pid === child.pid) {
-      process.stdout.write(readyText({ base_url: ready.base_url, tookMs: process.uptime() * 1000, dataDir: data.path }))
+      const { base_url, heard } = ready
+      process.stdout.write(readyText({ base_url, tookMs: process.uptime() * 1000, dataDir: data.path, heard }))
       process.exit(0)
     }
     const code = await Promise.race([ended, pause(systemClock, 20).then(() => undefined)])

@@ -39,6 +39,7 @@ export async function serve(entries: readonly ServiceEntry[] = services): Promis
     clearInterval(hold)
     log.info({ nodes, left }, 'stopped')
   }
+  let heard: boolean
   try {
     const starting = daemon.start()
     onStopSignal({
@@ -50,7 +51,7 @@ export async function serve(entries: readonly ServiceEntry[] = services): Promis
         await stop()
       },
     })
-    await starting
+    heard = await starting
   } catch (error) {
     log.fatal({ err: error }, 'the daemon can’t start')
     await stop()
@@ -58,7 +59,9 @@ export async function serve(entries: readonly ServiceEntry[] = services): Promis
   }
   const base_url = baseUrlOf(settings)
   const started_at = isoTime(systemClock.now())
-  writeDaemonFile(data, { pid: process.pid, started_at, version, base_url, socket: join(data.sockets, 'owner.sock') })
+  if (!heard) log.warn('the host of this machine is not heard yet')
+  const socket = join(data.sockets, 'owner.sock')
+  writeDaemonFile(data, { pid: process.pid, started_at, version, base_url, socket, heard })
   log.info({ base_url, took_ms: stages.total, version }, 'ready')
-  process.stdout.write(readyText({ base_url, tookMs: stages.total, dataDir: data.path }))
+  process.stdout.write(readyText({ base_url, tookMs: stages.total, dataDir: data.path, heard }))
 }

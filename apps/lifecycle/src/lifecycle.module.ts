@@ -221,4 +221,5 @@ export const service: ServiceDefinition = {
   healthy: async (app) => {
     await app.get(Database).query('SELECT 1')
   },
+  complete: (app) => app.get(HostRegistry).present().length > 0,
 }

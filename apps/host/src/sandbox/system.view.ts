@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { type Dirent, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Installation } from './installation.js'
 import { entryAt, realPath, within } from './real.paths.js'
@@ -39,30 +39,47 @@ export const readSystemView = async (installation: Installation, more: readonly 
     if (real && !shown.some((place) => within(real, place))) shown.push(real)
     if (real && path.startsWith('/run/')) shown.push(path)
   }
-  const masked = await Promise.all(
-    Object.entries(searched)
-      .filter(([path]) => shown.some((place) => within(path, place)))
-      .map(([path, depth]) => closedTo(path, depth)),
-  )
-  return { shown: [...new Set([...shown, ...(await exists(installation.shown))])], masked: masked.flat() }
+  const masked = Object.entries(searched)
+    .filter(([path]) => shown.some((place) => within(path, place)))
+    .flatMap(([path, depth]) => closedTo(path, depth))
+  return { shown: [...new Set([...shown, ...(await exists(installation.shown))])], masked }
 }
 
-/** What of a directory not everybody may read. */
-const closedTo = async (directory: string, depth: number): Promise<string[]> => {
-  const { lstat } = await import('node:fs/promises')
+/**
+ * What of a directory not everybody may read. At once and not by turns: thousands of looks take 20 ms that way, ten times
+ * as much by promises, and nothing else is to be done before.
+ */
+const closedTo = (directory: string, depth: number): string[] => {
   const found: string[] = []
-  const walk = async (at: string, left: number): Promise<void> => {
-    const entries = await readdir(at, { withFileTypes: true }).catch(() => [])
-    for (const entry of entries) {
+  const walk = (at: string, left: number): void => {
+    for (const entry of entriesOf(at)) {
       const path = join(at, entry.name)
       if (entry.isSymbolicLink()) continue
-      const mode = (await lstat(path).catch(() => undefined))?.mode
+      const mode = modeOf(path)
       if (mode === undefined) continue
       const open = entry.isDirectory() ? (mode & 0o005) === 0o005 : (mode & 0o004) === 0o004
       if (!open) found.push(path)
-      else if (entry.isDirectory() && left > 0) await walk(path, left - 1)
+      else if (entry.isDirectory() && left > 0) walk(path, left - 1)
     }
   }
-  if ((await entryAt(directory)) === 'directory') await walk(directory, depth)
+  if (lstatSync(directory, { throwIfNoEntry: false })?.isDirectory()) walk(directory, depth)
   return found.length > mostMasked ? [directory] : found
+}
+
+const modeOf = (path: string): number | undefined => {
+  try {
+    return lstatSync(path).mode
+  } catch {
+    // Gone meanwhile, or closed to this account as well.
+    return undefined
+  }
+}
+
+const entriesOf = (directory: string): Dirent[] => {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+  } catch {
+    // Gone meanwhile.
+    return []
+  }
 }

@@ -30,12 +30,15 @@ export interface ServiceDefinition {
   open?(module: DynamicModule, setup: ServiceSetup): Promise<INestApplicationContext>
   /** Rejects when the service can't serve now, for the health check. */
   healthy?(app: INestApplicationContext): Promise<void>
+  /** Whether the processes that it works with were heard; without it there are none. */
+  complete?(app: INestApplicationContext): boolean
 }
 
 export interface RunningService {
   readonly name: ServiceName
   readonly app: INestApplicationContext
   healthy(): Promise<void>
+  complete(): boolean
   /** Drains and closes; resolves when nothing of the service is left. */
   close(): Promise<void>
 }
@@ -66,6 +69,7 @@ export async function startService(definition: ServiceDefinition, setup: Service
     name: definition.name,
     app,
     healthy: async () => definition.healthy?.(app),
+    complete: () => definition.complete?.(app) ?? true,
     close: () => app.close(),
   }
 }
