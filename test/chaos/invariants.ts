@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { textOf } from '../support/daemon-processes.js'
 import type { Expected } from './load.js'
 import type { NodeRecord } from './record.js'
@@ -21,6 +24,8 @@ export const violations = (node: Expected, record: NodeRecord | undefined, bough
     ...events(node, record),
     ...generations(record),
     ...mail(node, record),
+    ...jobs(node, record),
+    ...worktree(node, record),
   ]
   return found.map((sentence) => `${node.tag} (${node.id}): ${sentence}`)
 }
@@ -119,9 +124,34 @@ const mail = ({ messages }: Expected, record: NodeRecord): string[] => {
     const times = record.mail.filter(({ body }) => body === message).length
     if (times !== 1) found.push(`${message} was accepted ${times} times`)
   }
-  const unread = record.mail.filter(({ acknowledged }) => !acknowledged)
+  // The end of a job waits for a program's next mail.
+  const unread = record.mail.filter(({ acknowledged, kind }) => !acknowledged && kind !== 'notice')
   if (unread.length && record.status !== 'dead') found.push(`unread mail: ${unread.map(({ body }) => body)}`)
   const taken = record.journal.flatMap(({ payload }) => payload.mail ?? [])
   if (repeated(taken).length) found.push(`mail taken into two turns: ${repeated(taken)}`)
   return found
+}
+
+/** A job runs once or is said to be lost; its beginning and its end are told once. */
+const jobs = ({ job, effects }: Expected, record: NodeRecord): string[] => {
+  const found: string[] = []
+  if (record.jobs.length !== (job === undefined ? 0 : 1)) found.push(`it has ${record.jobs.length} jobs`)
+  const times = linesOf(`${effects}.job`).filter((line) => line === job).length
+  if (linesOf(`${effects}.job`).includes('OVERLAP')) found.push('its job ran twice at once')
+  if (times > 1) found.push(`its job ran ${times} times`)
+  for (const { id, status, exit_code, started, ended } of record.jobs) {
+    if (started !== 1 || ended !== 1) found.push(`${id} was told to start ${started} and to end ${ended} times`)
+    if (status === 'exited' ? exit_code !== 0 || times !== 1 : status !== 'lost')
+      found.push(`${id} is ${status} with exit code ${exit_code} and ${times} effects`)
+  }
+  return found
+}
+
+const worktree = ({ repository }: Expected, record: NodeRecord): string[] => {
+  if (repository === undefined) return record.worktree ? ['it has a worktree that nobody asked for'] : []
+  const { path = '', state } = record.worktree ?? {}
+  if (state !== 'open' || !existsSync(join(path, '.git'))) return [`its worktree is ${state}: ${path}`]
+  const listed = execFileSync('git', ['-C', repository, 'worktree', 'list', '--porcelain'], { encoding: 'utf8' })
+  const trees = listed.split('\n').filter((line) => line === `worktree ${path}`).length
+  return trees === 1 ? [] : [`its repository knows ${trees} worktrees at ${path}`]
 }

@@ -60,8 +60,9 @@ const finished = async (daemon: TestDaemon, nodes: readonly Expected[]): Promise
     try {
       const records = [...(await readRecords(database, ids)).values()]
       return records.every(
-        ({ status, mail, tool_calls }) =>
+        ({ status, mail, tool_calls, jobs }) =>
           tool_calls.every((call) => call.status !== 'started') &&
+          jobs.every((job) => job.status !== 'running') &&
           (/done|dead/.test(status) || (status === 'idle' && mail.every((one) => one.acknowledged))),
       )
     } finally {

@@ -5,6 +5,7 @@ import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { EventLog, type LoggedEvent } from '#common/kernel/database/events.js'
 import { JournalRepository } from '../broker/journal.repository.js'
+import { JobRepository } from '../job/job.repository.js'
 import { NodeAccess } from '../node/node.access.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
@@ -23,6 +24,7 @@ export class EventService {
     private readonly log: EventLog,
     private readonly nodes: NodeRepository,
     private readonly journal: JournalRepository,
+    private readonly jobs: JobRepository,
     private readonly access: NodeAccess,
     private readonly connection: BusConnection,
   ) {}
@@ -38,12 +40,20 @@ export class EventService {
     const node = await this.nodes.get(this.database, id)
     if (ctx.actor.kind !== 'system') await this.access.requireOwn(ctx, this.database, node)
     const ended = tree ? await this.nodes.isTreeEnded(this.database, id) : isEnded(node)
-    // calls that an ended node left open have an end to come
-    const settled = ended && !(await this.journal.hasOpenCalls(this.database, tree ? { rootId: id } : { nodeId: id }))
+    const settled = ended && !(await this.hasEndsToCome(tree ? { rootId: id } : { nodeId: id }))
     const { events, head } = tree
       ? await this.log.pageTree(this.database, id, after, limit)
       : await this.log.page(this.database, id, after, limit)
     return { events: fitting(events, this.connection.maxPayload * pageShare), head, settled }
+  }
+
+  /** Calls that an ended node left open have an end to come, and so have jobs that go on without it. */
+  private async hasEndsToCome(of: { nodeId: string } | { rootId: string }): Promise<boolean> {
+    const [calls, jobs] = await Promise.all([
+      this.journal.hasOpenCalls(this.database, of),
+      this.jobs.hasRunning(this.database, of),
+    ])
+    return calls || jobs
   }
 }
 

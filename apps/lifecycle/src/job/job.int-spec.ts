@@ -235,6 +235,18 @@ describe('the end of a job', () => {
     expect([await read(late), await read(own)]).toMatchObject([{ status: 'exited' }, { status: 'killed' }])
   })
 
+  // A stream that had said its end before it never showed what became of the job.
+  it('is still to come for those who read the events of its node, when that has ended before', async () => {
+    const { node, broker } = await lifecycle.running({ lifecycle: 'terminal' })
+    const job = await running(node.id)
+    await broker.push('final', 'done')
+    const settled = async (tree: boolean) =>
+      (await lifecycle.call('lifecycle.node.readEvents', { id: node.id, tree, after: 0, limit: 200 })).settled
+    expect([await settled(false), await settled(true)]).toEqual([false, false])
+    await lifecycle.host.endJob(job)
+    expect([await settled(false), await settled(true)]).toEqual([true, true])
+  })
+
   it('of a job that nobody knows, or of another host, changes nothing', async () => {
     const node = await resting()
     const job = await running(node.id)

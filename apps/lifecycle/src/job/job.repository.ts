@@ -81,6 +81,17 @@ export class JobRepository {
     return reader.query<JobRecord>("SELECT * FROM canvas.jobs WHERE node_id = $1 AND status = 'running'", [nodeId])
   }
 
+  /** Whether a job of a node, or of any of a tree, still runs. */
+  async hasRunning(reader: Reader, of: { nodeId: string } | { rootId: string }): Promise<boolean> {
+    const [column, id] = 'nodeId' in of ? ['id', of.nodeId] : ['root_id', of.rootId]
+    const [row] = await reader.query<{ running: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM canvas.jobs j JOIN canvas.nodes n ON n.id = j.node_id
+                       WHERE n.${column} = $1 AND j.status = 'running') AS running`,
+      [id],
+    )
+    return row?.running === true
+  }
+
   /** Those of them that run, or should, by their rows. */
   async runningAmong(reader: Reader, ids: readonly string[]): Promise<Set<string>> {
     const rows = await reader.query<{ id: string }>(
