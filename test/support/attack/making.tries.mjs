@@ -51,7 +51,10 @@ const jobOf = async (id, command = steal) => {
 /** A repository of its own, two levels below, where nothing of it is frozen yet. */
 const repository = async (name) => {
   const at = `${cwd}/deep/${name}`
-  await sh(`git init -q ${at} && cd ${at} && echo mine > mine && git add . && git commit -qm mine`)
+  const { code, said } = await sh(
+    `git init -q ${at} && cd ${at} && echo mine > mine && git add . && git -c user.name=me -c user.email=me@example.com commit -qm mine`,
+  )
+  if (code !== 0) throw new Error(said)
   return at
 }
 
