@@ -73,10 +73,10 @@ export const attentionTypes = ['fault', 'hanging', 'ticket'] as const
 export const attentionItem = z
   .object({
     type: z.enum(attentionTypes),
-    node_id: nodeId,
-    node_name: z.string(),
-    node_kind: z.string(),
-    status: z.enum(nodeStatuses),
+    node_id: nodeId.nullable().meta({ description: 'The node that it is about; null for a ticket that no node asked' }),
+    node_name: z.string().nullable(),
+    node_kind: z.string().nullable(),
+    status: z.enum(nodeStatuses).nullable(),
     since: time,
     message: z.string(),
     fault: z.enum(faultKinds).nullable(),

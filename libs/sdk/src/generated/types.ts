@@ -53,10 +53,11 @@ export interface AttentionCountsBody {
 
 export interface AttentionItem {
   type: 'fault' | 'hanging' | 'ticket'
-  node_id: string
-  node_name: string
-  node_kind: string
-  status: 'active' | 'idle' | 'done' | 'dead' | 'canceled'
+  /** The node that it is about; null for a ticket that no node asked. */
+  node_id: string | null
+  node_name: string | null
+  node_kind: string | null
+  status: 'active' | 'idle' | 'done' | 'dead' | 'canceled' | null
   /** RFC 3339 time in UTC with milliseconds. */
   since: string
   message: string

@@ -22,9 +22,11 @@ export const registerAttention = (canvas: Command, shell: Shell): void => {
   })
 }
 
-const itemText = (item: AttentionItem, out: Output): string =>
-  [
-    `${out.paint('red', item.fault ?? item.type)}  ${brief(item.node_name)} (${item.node_id}), ${item.status}, for ${ago(item.since)}`,
+const itemText = (item: AttentionItem, out: Output): string => {
+  const node = item.node_id === null ? [] : [`${brief(item.node_name ?? '')} (${item.node_id})`, item.status]
+  return [
+    `${out.paint('red', item.fault ?? item.type)}  ${[...node, `for ${ago(item.since)}`].join(', ')}`,
     `  ${brief(item.message, 200)}`,
     `  ${out.paint('dim', item.remedy)}`,
   ].join('\n')
+}
