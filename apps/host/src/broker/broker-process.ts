@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { type Clock, isoTime } from '#common/kernel/clock.js'
 import { ProcessGroup } from '#machine/process/process.group.js'
 import { startOf } from '#machine/process/process-table.js'
 import { type Belongs, carries, endTree, treeOf } from '#machine/process/process-tree.js'
+import { prlimit, withoutCores } from '#machine/process/program.bounds.js'
 import type { BrokerLog } from './broker.log.js'
 import { isReleased, type Released, type Serve } from './broker.messages.js'
 
@@ -25,11 +25,9 @@ export interface BrokerProcessSettings {
 /** Small pages of young objects: a broker spends its life waiting. */
 const brokerFlags = ['--max-semi-space-size=2', '--disable-warning=ExperimentalWarning']
 
-/** By util-linux, which becomes the program that it is given: 1 ms for a process that waits in the pool anyway. */
-const prlimit = ['/usr/bin/prlimit', '/bin/prlimit'].find((path) => existsSync(path))
-/** No program of a node, nor its broker, leaves its memory in a file when it crashes: the node's token stands in it. */
-const withoutCores = prlimit
-  ? { execPath: prlimit, execArgv: ['--core=0:0', '--', process.execPath, ...brokerFlags] }
+/** Neither a broker nor what it starts leaves its memory in a file. */
+const program = prlimit
+  ? { execPath: prlimit, execArgv: [withoutCores, '--', process.execPath, ...brokerFlags] }
   : { execArgv: brokerFlags }
 
 const kept = ['PATH', 'HOME', 'LANG', 'TZ', 'TERM'] as const
@@ -75,7 +73,7 @@ export class BrokerProcess {
     this.#child = fork(settings.program, [], {
       cwd: '/',
       env: brokerEnvironment(settings.mark, settings.dataMark),
-      ...withoutCores,
+      ...program,
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })

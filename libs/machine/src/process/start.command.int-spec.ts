@@ -51,6 +51,16 @@ const fugitive = (word: string): string =>
   `env -i PATH=/usr/bin:/bin setsid bash -c '(setsid bash -c "trap \\"\\" TERM; while :; do sleep 1; done; : ${word}" &); exit' & sleep 300; : ${word}`
 
 describeWhere(hasBubblewrap, 'bubblewrap', 'a command in a sandbox', () => {
+  // A fork bomb took the person's account with it where no control groups can be had.
+  it('of a shell has bounds of its own, which it can not lift', async () => {
+    const bounds = 'echo $(ulimit -Hu) $(ulimit -Hc)'
+    expect(await ground.bash(`${bounds}; ulimit -c unlimited || echo refused`)).toMatchObject({
+      stdout: '500 0\nrefused\n',
+    })
+    const { stdout } = await ground.bash(bounds, { plan: ground.plan({ level: 'none' }) })
+    expect(stdout).toMatch(/^(?!500 ).* 0\n$/)
+  })
+
   describe('sees', () => {
     it('its working directory, a home and a /tmp of its own, which stay; and writes into them', async () => {
       const { stdout, code } = await ground.bash(

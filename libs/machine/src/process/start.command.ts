@@ -5,6 +5,7 @@ import { sandboxArgv } from '../sandbox/sandbox.argv.js'
 import type { SandboxPlan } from '../sandbox/sandbox.plan.js'
 import type { Command, RunningCommand } from './command.js'
 import { PlainCommand, RefusedCommand } from './plain.command.js'
+import { bounded } from './program.bounds.js'
 import { SandboxedCommand } from './sandboxed.command.js'
 
 /** Starts a program; what speaks against it is told by its end. */
@@ -23,7 +24,7 @@ const stdioOf = (input: boolean): ('pipe' | 'ignore')[] => [input ? 'pipe' : 'ig
 const plain = ({ argv, cwd, env, plan, mark, input }: Command): ChildProcess => {
   // Without it the program would run as this process does.
   if (plan?.level === 'account' && !plan.account) throw refusal('the node was given no account', 'sandbox')
-  const [program, ...args] = argv
+  const [program, ...args] = plan ? bounded(argv, plan) : argv
   return spawn(program, args, {
     cwd,
     env: { ...(plan && { HOME: plan.home, TMPDIR: plan.temporary, ...plan.env }), ...env, [mark.name]: mark.value },
@@ -63,7 +64,7 @@ const sandboxed = (command: Command, plan: SandboxPlan): SandboxedCommand => {
     const options = [...sandboxArgv(plan, cwd, lookAt, sources.hold), ...variables]
     if (options.some((option) => option.includes('\0')))
       throw refusal('there is a zero byte in what it is given', 'spawn')
-    const child = spawn(plan.bwrap!, ['--json-status-fd', '3', '--args', '4', '--', ...argv], {
+    const child = spawn(plan.bwrap!, ['--json-status-fd', '3', '--args', '4', '--', ...bounded(argv, plan)], {
       cwd: '/',
       env: marks,
       detached: true,
