@@ -44,7 +44,7 @@ export const jobOperations = [
     kind: 'untyped',
     summary: 'Start a command of a node in the background',
     description:
-      "It runs as the node's other programs do, lives on when the node rests, and ends when the node is canceled. Its end wakes the node.",
+      "It runs as the node's other programs do, lives on when the node rests, and ends when the node is canceled. Its end wakes an agent, and waits in the mail of a program.",
     service: 'lifecycle',
     method: 'POST',
     path: '/v1/nodes/{id}/jobs',

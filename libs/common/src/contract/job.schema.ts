@@ -39,17 +39,14 @@ export const job = z
         '`exited`: it ended by itself, or could not be started (`error`). `killed`: it was canceled. `lost`: its host was restarted, or nobody knows its end.',
     }),
     exit_code: z.int().nullable(),
-    signal: z.string().nullable(),
+    signal: z.string().nullable().meta({ description: 'The signal that ended it, if it was not canceled' }),
     started_at: time,
     ended_at: time.nullable(),
     output_bytes: z.int().min(0).meta({ description: 'All bytes that it wrote; told once it has ended' }),
     truncated: z.boolean().meta({ description: 'Whether the middle of its output was not kept' }),
-    error: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'Why it could not be started, or why it is lost; while it runs, that its host is not heard',
-      }),
+    error: z.string().nullable().meta({
+      description: 'Why it could not be started, or why it is lost; while it runs, that its host is not heard',
+    }),
   })
   .meta({ id: 'Job' })
 export type Job = z.infer<typeof job>

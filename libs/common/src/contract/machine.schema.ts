@@ -141,8 +141,8 @@ export const bashCommand = z.strictObject({
 export const bashResult = z
   .object({
     exit_code: z.int().nullable().meta({ description: 'A value, whatever it is; null when a signal ended it' }),
-    signal: z.string().nullable(),
-    stdout: z.string(),
+    signal: z.string().nullable().meta({ description: 'The signal that ended it, like `SIGKILL`' }),
+    stdout: z.string().meta({ description: 'As UTF-8; bytes that are none show as U+FFFD' }),
     stderr: z.string(),
     truncated: z
       .boolean()

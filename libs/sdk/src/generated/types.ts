@@ -84,7 +84,9 @@ export interface BashCommand {
 export interface BashResult {
   /** A value, whatever it is; null when a signal ended it. */
   exit_code: number | null
+  /** The signal that ended it, like `SIGKILL`. */
   signal: string | null
+  /** As UTF-8; bytes that are none show as U+FFFD. */
   stdout: string
   stderr: string
   /** Whether the middle of an output was left out, which a line in it says. */
@@ -461,6 +463,7 @@ export interface Job {
   /** `exited`: it ended by itself, or could not be started (`error`). `killed`: it was canceled. `lost`: its host was restarted, or nobody knows its end. */
   status: 'running' | 'exited' | 'killed' | 'lost'
   exit_code: number | null
+  /** The signal that ended it, if it was not canceled. */
   signal: string | null
   /** RFC 3339 time in UTC with milliseconds. */
   started_at: string
