@@ -41,19 +41,27 @@ export class JobEndService {
 
   /** Nobody can tell any more how it ended. */
   async lose(job: JobRecord, why: string): Promise<void> {
-    const end: JobEnd = {
+    await this.settle(this.unseen(job, 'lost', why), (now) => now.host_incarnation === job.host_incarnation)
+  }
+
+  /** It was never run, and never will be. */
+  async refuse(job: JobRecord, why: string): Promise<void> {
+    await this.settle(this.unseen(job, 'exited', why), (now) => now.host_incarnation === job.host_incarnation)
+  }
+
+  private unseen(job: JobRecord, status: JobEnd['status'], why: string): JobEnd {
+    return {
       job_id: job.id,
       node_id: job.node_id,
-      status: 'lost',
+      status,
       exit_code: null,
       signal: null,
       ended_at: isoTime(this.clock.now()),
       output_bytes: 0,
       truncated: false,
-      error: why,
+      error: why.slice(0, 4000),
       tail: '',
     }
-    await this.settle(end, (now) => now.host_incarnation === job.host_incarnation)
   }
 
   /**

@@ -11,11 +11,13 @@ import { makersOf } from '../node/node.makers.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { SandboxGate } from '../sandbox/sandbox.gate.js'
 import { HostRegistry } from '../supervision/host.registry.js'
+import { isFinal } from '../supervision/launch.refusal.js'
 import { NODE_TOKEN_KEY } from '../supervision/launcher.js'
 import { WorktreeHomes } from '../worktree/worktree.home.js'
 import { JobQueue } from './job.queue.js'
 import type { JobRecord } from './job.record.js'
 import { JobRepository } from './job.repository.js'
+import { JobEndService } from './job-end.service.js'
 
 const start = contract['host.job.start']
 const cancel = contract['host.job.cancel']
@@ -38,6 +40,7 @@ export class JobCarrier implements OnModuleInit {
     private readonly hosts: HostRegistry,
     private readonly gate: SandboxGate,
     private readonly homes: WorktreeHomes,
+    private readonly ends: JobEndService,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(NODE_TOKEN_KEY) private readonly tokenKey: Buffer,
     @Inject(LOG) private readonly log: Logger,
@@ -48,7 +51,7 @@ export class JobCarrier implements OnModuleInit {
   }
 
   start(job: JobRecord): void {
-    this.once(this.starting, job, () => this.order(job))
+    this.once(this.starting, job, () => this.order(job).catch((error: unknown) => this.refuse(job, error)))
   }
 
   cancel(job: Pick<JobRecord, 'id' | 'node_id' | 'host_id'>): void {
@@ -80,10 +83,17 @@ export class JobCarrier implements OnModuleInit {
       .finally(() => under.delete(job.id))
   }
 
+  /** Should the host have it after all, it is told at its next word that nobody owes it. */
+  private async refuse(job: JobRecord, error: unknown): Promise<void> {
+    if (!isFinal(error)) throw error
+    await this.ends.refuse(job, `${error.code}: ${error.message}`)
+  }
+
   private async order(job: JobRecord): Promise<void> {
     const node = await this.nodes.find(this.database, job.node_id)
     const host = this.hosts.find(job.host_id)
     if (!node || !host || node.status === 'canceled') return
+    await this.homes.requireUsable(this.database, node, 'start_job')
     const order = {
       job_id: job.id,
       node_id: node.id,

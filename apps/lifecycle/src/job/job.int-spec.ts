@@ -146,6 +146,25 @@ describe('a job whose host was not told', () => {
     expect(await read(job)).toMatchObject({ status: 'running' })
   })
 
+  // It counted as running for ever, with a line in the log at each word of its host.
+  it('ends with the reason when it may not be started any more', async () => {
+    const node = await resting()
+    lifecycle.host.onJob = () => {
+      throw new SvcError('service_unavailable')
+    }
+    const job = await start(node.id)
+    await waitFor(() => ordersOf(job).length > 0, { what: 'the order that failed' })
+    const held = lifecycle.host.sandbox
+    lifecycle.host.sandbox = { level: 'none', detail: 'none works here' }
+    try {
+      await lifecycle.host.hello()
+      expect(await until(job, 'exited')).toMatchObject({ error: expect.stringContaining('sandbox_required') })
+    } finally {
+      lifecycle.host.sandbox = held
+      await lifecycle.host.hello()
+    }
+  })
+
   it('is lost, and never asked for again, once the host was restarted', async () => {
     const node = await resting()
     lifecycle.host.onJob = () => {
