@@ -57,7 +57,8 @@ export const sandboxChecks = async (client: Client): Promise<Finding[]> => {
   return hosts.map(({ host_id, level, detail }) => {
     const name = hosts.length === 1 ? 'sandbox' : `sandbox ${host_id}`
     if (level === 'bubblewrap') return { name, state: 'ok', detail: held.bubblewrap }
-    const remedy = 'make bubblewrap work there (see above), then restart the daemon'
+    const asked = /^SVC_SANDBOX=/.test(detail)
+    const remedy = `${asked ? 'take that setting away' : 'make bubblewrap work there (see above)'}, then start the host again: svc sys down --nodes, svc sys up`
     if (level === 'account') return { name, state: 'warn', detail: `${held.account} (${detail})`, remedy }
     const agreed = consent ? `; you consented on ${consent.at.slice(0, 10)}` : ''
     return {

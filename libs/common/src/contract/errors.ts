@@ -155,13 +155,14 @@ export const errorCodes = define({
   file_access_denied: {
     kind: 'forbidden',
     title: 'The system does not let this account touch the file',
-    remedy: 'Change its permissions, or let the daemon run as an account that may; what is not on a disk, like /proc, is for a command.',
+    remedy:
+      'Change its permissions, or let the daemon run as an account that may; what is not on a disk, like /proc, is for a command.',
   },
   sandbox_required: {
     kind: 'forbidden',
     title: 'This machine has no sandbox for what nodes run',
     remedy:
-      'Install bubblewrap and allow user namespaces (`svc sys doctor` says what is missing), or let the owner consent to running without: `svc sys sandbox`.',
+      'Install bubblewrap and allow user namespaces (`svc sys doctor` says what is missing), or let the owner consent to running without: `svc sys sandbox --consent`.',
   },
   not_found: {
     kind: 'not_found',

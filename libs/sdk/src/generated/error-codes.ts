@@ -50,7 +50,7 @@ export const errorCodes = {
   host_forbidden: { kind: 'forbidden', retryable: false, remedy: "Call the daemon by its own address; a browser page needs its origin allowed by the owner." },
   path_outside_scope: { kind: 'forbidden', retryable: false, remedy: "Stay inside the working directory and the mounted directories." },
   file_access_denied: { kind: 'forbidden', retryable: false, remedy: "Change its permissions, or let the daemon run as an account that may; what is not on a disk, like /proc, is for a command." },
-  sandbox_required: { kind: 'forbidden', retryable: false, remedy: "Install bubblewrap and allow user namespaces (`svc sys doctor` says what is missing), or let the owner consent to running without: `svc sys sandbox`." },
+  sandbox_required: { kind: 'forbidden', retryable: false, remedy: "Install bubblewrap and allow user namespaces (`svc sys doctor` says what is missing), or let the owner consent to running without: `svc sys sandbox --consent`." },
   not_found: { kind: 'not_found', retryable: false, remedy: "Check the identifier or the path; what belongs to somebody else answers alike." },
   route_not_found: { kind: 'not_found', retryable: false, remedy: "See /v1/openapi.json for the routes that this daemon serves." },
   illegal_transition: { kind: 'conflict', retryable: false, remedy: "`state` and `event` name what was refused; read the resource and choose what its state allows." },

@@ -103,4 +103,12 @@ describe('svc sys doctor', () => {
     })
     expect(await findingOf(at('none', agreed.consent))).toMatchObject({ state: 'warn' })
   })
+
+  // a host goes on over `svc sys down`: its level stayed, and the advice to start the daemon again led nowhere
+  it('says to start the host again, and which setting asks for the level', async () => {
+    const hosts = [{ host_id: 'local', level: 'none', detail: 'SVC_SANDBOX=none' }]
+    const { remedy } = (await findingOf({ hosts, sentence, consent: null })) ?? {}
+    expect(remedy).toContain('take that setting away')
+    expect(remedy).toContain('svc sys down --nodes')
+  })
 })
