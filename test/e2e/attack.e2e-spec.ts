@@ -1,12 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { describeWhere } from '#common/testing/describe-with-engine.js'
 import { MockModel } from '#common/testing/mock-model.js'
 import { AttackStage, bubblewrapWorks, listenersOf, type Try } from '../support/attack/attack.stage.js'
 import { runningWith } from '../support/daemon-processes.js'
-
-const works = bubblewrapWorks()
-if (!works) console.warn('LEFT OUT: bubblewrap holds no programs on this machine, so that nothing here could hold.')
 
 /** Files below a directory with what they hold; no link is followed. */
 const contentOf = (directory: string): Record<string, string> =>
@@ -19,7 +17,7 @@ const contentOf = (directory: string): Record<string, string> =>
     }),
   )
 
-;(works ? describe : describe.skip)('a node that attacks', () => {
+describeWhere(bubblewrapWorks(), 'bubblewrap', 'a node that attacks', () => {
   let stage: AttackStage
   let mock: MockModel
   let cwd: string

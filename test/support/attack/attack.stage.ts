@@ -181,7 +181,10 @@ export class AttackStage {
     const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as {
       paths: Record<string, Record<string, { operationId: string }>>
     }
+    const perl = spawnSync('perl', ['-v']).status === 0
+    if (!perl) console.warn('LEFT OUT: the tries by system calls, which need Perl.')
     return {
+      perl,
       ...{ dataDir: this.dataDir, home: this.home, hint: this.hint, word: this.word, version, started, credentials },
       secrets: this.#secretFiles(),
       foreign: this.#foreign(),

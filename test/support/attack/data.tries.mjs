@@ -112,6 +112,7 @@ export const dataTries = () => [
   {
     name: 'opens files by handles, past all directories',
     why: 'it takes CAP_DAC_READ_SEARCH',
+    needsPerl: true,
     attempt: async () =>
       (await systemCall('open_by_handle_at', 3, '"\\x08\\0\\0\\0\\1\\0\\0\\0\\2\\0\\0\\0\\0\\0\\0\\0"', 0)).said,
     held: (said) => /= -1 (Operation not permitted|Bad file descriptor|Stale file handle|Invalid argument)/.test(said),

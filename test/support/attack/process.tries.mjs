@@ -38,12 +38,14 @@ export const processTries = () => [
   },
   {
     name: 'attaches to processes of the daemon',
+    needsPerl: true,
     why: 'their numbers mean nothing here',
     attempt: () => eachOf(async (pid) => (await systemCall('ptrace', 16, pid, 0, 0)).said),
     held: unseen,
   },
   {
     name: 'reads the memory of processes of the daemon',
+    needsPerl: true,
     why: 'their numbers mean nothing here',
     attempt: () =>
       eachOf(

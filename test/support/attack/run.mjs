@@ -2,6 +2,7 @@
 import { appendFileSync } from 'node:fs'
 import { dataTries } from './data.tries.mjs'
 import { homeTries } from './home.tries.mjs'
+import { targets } from './inside.mjs'
 import { makingTries } from './making.tries.mjs'
 import { processTries } from './process.tries.mjs'
 import { repositoryTries } from './repository.tries.mjs'
@@ -21,7 +22,8 @@ const groups = {
 }
 
 for (const group of process.argv.slice(2)) {
-  for (const { name, why, attempt, held } of groups[group]()) {
+  for (const { name, why, attempt, held, needsPerl } of groups[group]()) {
+    if (needsPerl && !targets.perl) continue
     let said
     try {
       said = await attempt()

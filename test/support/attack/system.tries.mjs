@@ -12,6 +12,7 @@ const command = (name, why, line) => ({ name, why, attempt: () => sh(`${line} &&
 
 const kernel = (name, why, ...args) => ({
   name: `asks the kernel for ${name}`,
+  needsPerl: true,
   why,
   attempt: async () => (await systemCall(name, ...args)).said,
   held: (said) => /= -1 (Operation not permitted|No space left on device|Function not implemented)/.test(said),
