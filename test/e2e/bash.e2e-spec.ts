@@ -167,3 +167,17 @@ describe('a host that is killed under a command', () => {
     expect(await Promise.race([call, Promise.resolve('still waits')])).toMatch(/still waits|outcome_unknown/)
   })
 })
+
+describe('a daemon that is killed under a command', () => {
+  // The host, which lives on, let it run until its time-out.
+  it('leaves it to the host, which ends it at the next beat', async () => {
+    const call = codeOf(bash('sleep 5151', { timeout: 300_000 }, { maxRetries: 0 }))
+    await waitFor(() => living('sleep 5151') > 0)
+    daemon.processes.kill('daemon')
+    await call
+    await waitFor(() => living('sleep 5151') === 0, { timeout: 12_000, what: 'the end of the command' })
+    expect(daemon.processes.find('host')).toBeDefined()
+    await daemon.startAgain()
+    expect(await bash('echo again')).toMatchObject({ stdout: 'again\n' })
+  })
+})
