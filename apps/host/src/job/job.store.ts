@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { type Dirent, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -21,8 +21,8 @@ export interface KeepLimits {
   readonly jobs: number
 }
 
-/** A draft begins with a dot. */
-const isJob = (name: string): boolean => name.startsWith('job_')
+/** A draft begins with a dot. What else somebody put there is left alone, and in nobody's way. */
+const isJob = (entry: Dirent): boolean => entry.isDirectory() && entry.name.startsWith('job_')
 
 const names = { claim: 'job.json', end: 'end.json', told: 'told.json' } as const
 
@@ -96,13 +96,14 @@ export class JobStore {
   leftovers(): { untold: JobEnd[]; endless: JobClaim[] } {
     const untold: JobEnd[] = []
     const endless: JobClaim[] = []
-    for (const name of readdirSync(this.path)) {
+    for (const entry of readdirSync(this.path, { withFileTypes: true })) {
+      const { name } = entry
       const directory = this.directoryOf(name)
       if (name.startsWith('.')) {
         rmSync(directory, { recursive: true, force: true })
         continue
       }
-      if (!isJob(name)) continue
+      if (!isJob(entry)) continue
       const files = readdirSync(directory)
       if (files.includes(names.told)) continue
       const end = files.includes(names.end) ? this.endOf(name) : undefined
@@ -115,9 +116,8 @@ export class JobStore {
 
   /** Removes the files of jobs that lifecycle knows to have ended: the oldest first, until the rest is within limits. */
   async sweep(limits: KeepLimits, now: number): Promise<number> {
-    const ended = (await Promise.all((await readdir(this.path)).filter(isJob).map((name) => this.#weigh(name)))).filter(
-      (entry) => entry !== undefined,
-    )
+    const jobs = (await readdir(this.path, { withFileTypes: true })).filter(isJob)
+    const ended = (await Promise.all(jobs.map(({ name }) => this.#weigh(name)))).filter((entry) => entry !== undefined)
     ended.sort((a, b) => b.endedAt - a.endedAt)
     let [bytes, kept, removed] = [0, 0, 0]
     for (const { name, endedAt, size } of ended) {
