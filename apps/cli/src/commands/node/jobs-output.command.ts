@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { Client, Job, JobOutput } from '#sdk/index.js'
 import { pause } from '../../clock.js'
+import { UsageError } from '../../failure.js'
 import { wholeNumber } from '../../input.js'
 import { command, performs } from '../../invocation.js'
 import { jobState } from '../../node/job.text.js'
@@ -29,19 +30,27 @@ export const registerJobOutput = (node: Command, shell: Shell): void => {
     .option('--tail <bytes>', 'only so many bytes of the end', wholeNumber)
     .option('-f, --follow', 'go on until the job ends')
   performs<OutputOptions>(made, shell, async ({ client, out, json, options }, id = '', jobId = '') => {
+    const first = beginningOf(options)
     const svc = await client()
-    const first = options.tail === undefined ? (options.offset ?? 0) : -options.tail
-    for await (const page of pagesOf(svc, { id, jobId, first, follow: options.follow === true })) {
+    for await (const { missing, ...page } of pagesOf(svc, { id, jobId, first, follow: options.follow === true })) {
       if (json) out.record(page)
       else {
         out.write(page.content)
-        if (page.missing) out.note(`[bytes ${page.missing.from} to ${page.missing.to} were not kept]`)
+        if (missing) out.note(`[bytes ${missing.from} to ${missing.to} were not kept]`)
       }
     }
     if (json || !options.follow) return
     const job = await jobOf(svc, id, jobId)
     if (job) out.note(`${job.id} ${jobState(job)}`)
   })
+}
+
+/** Byte to begin at; counted from the end where it is negative. @throws UsageError */
+const beginningOf = ({ offset, tail }: OutputOptions): number => {
+  if (tail === undefined) return offset ?? 0
+  if (offset !== undefined) throw new UsageError('--offset and --tail exclude each other')
+  if (tail === 0) throw new UsageError('--tail takes a number of bytes, 1 at least')
+  return -tail
 }
 
 /** `missing`: what lies between this page and the next and was not kept. */
@@ -57,10 +66,10 @@ async function* pagesOf(
     const page = await svc.request<JobOutput>('GET', `${path}?offset=${offset}&limit=${pageBytes}`)
     const { content, omitted, next_offset } = page
     const missing = omitted && page.offset < omitted.from && next_offset === omitted.to ? omitted : null
-    if (content || missing) yield { ...page, missing }
-    if (next_offset === null) return
-    const upToDate = next_offset >= page.size || next_offset === offset
-    if (upToDate && !(wanted.follow && page.running)) return
+    const upToDate = next_offset === null || next_offset >= page.size || next_offset === offset
+    const last = next_offset === null || (upToDate && !(wanted.follow && page.running))
+    if (content || missing || last) yield { ...page, missing }
+    if (last) return
     if (upToDate) await pause(lookEvery)
     offset = next_offset
   }
