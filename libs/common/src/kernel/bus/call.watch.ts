@@ -1,12 +1,10 @@
 import type { Clock } from '../clock.js'
 import { hasCode } from '../errors.js'
 import type { Failure } from './bus.errors.js'
+import { sign } from './codec.js'
 import type { BusConnection } from './connection.js'
 import type { Pulse } from './heartbeat.js'
 import type { Inbox, Waiter } from './inbox.js'
-
-/** What a server that works sends its caller, and a caller that left answers: a message with nothing in it. */
-export const sign = new Uint8Array()
 
 export interface WatchSettings {
   readonly clock: Clock

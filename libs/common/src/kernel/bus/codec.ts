@@ -58,6 +58,9 @@ const longTextsOf = (body: unknown): [string, Buffer][] =>
       )
     : []
 
+/** A message with nothing in it: a server that works for its caller, a caller that left, the call that was left. */
+export const sign = new Uint8Array()
+
 export const encode = (message: Request | Answer | Frame | Control): Buffer => {
   const place = bodyOf(message)
   const body = (message as Readonly<Record<string, unknown>>)[place]

@@ -1,7 +1,7 @@
 import type { Msg } from '@nats-io/transport-node'
 import { hasCode } from '../errors.js'
 import type { Failure } from './bus.errors.js'
-import { sign } from './call.watch.js'
+import { sign } from './codec.js'
 import type { BusConnection } from './connection.js'
 
 /** Somebody who waits for messages at an address of their own. */
