@@ -2,13 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { contract, type Job, type JobChunk } from '#common/contract/index.js'
 import { failure } from '#common/kernel/bus/bus.fixture.js'
 import { type Context, systemContext } from '#common/kernel/context.js'
-import { Writer } from '#common/kernel/database/writer.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
 import { subjects } from '#common/kernel/subjects.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { LifecycleUnderTest, nodeContext, ownerContext } from '../../../../test/support/lifecycle-service.js'
-import { Housekeeping } from '../housekeeping.js'
 import { JobEndService } from './job-end.service.js'
 
 let lifecycle: LifecycleUnderTest
@@ -387,55 +385,5 @@ describe('reading', () => {
     })
     await waitFor(() => heard.length > 0, { what: 'the output' })
     expect(heard).toMatchObject([{ root_id: node.id, jobs: [chunk] }])
-  })
-})
-
-describe('a job of a host that is not heard', () => {
-  const sql = (text: string, values: unknown[]) =>
-    lifecycle.service.app.get(Writer).transact(ownerContext(), async ({ tx }) => tx.send(text, values))
-  /** A job of a machine that was taken away. */
-  const stranded = async (): Promise<Job> => {
-    const job = await running((await resting()).id)
-    await sql("UPDATE canvas.jobs SET host_id = 'gone' WHERE id = $1", [job.id])
-    return job
-  }
-
-  it('counts as running, and says that nobody can tell', async () => {
-    const job = await stranded()
-    const said = await waitFor(async () => (await read(job)).error, { timeout: 10_000, what: 'word of the silence' })
-    expect(said).toContain('gone is not heard')
-    expect(await read(job)).toMatchObject({ status: 'running', ended_at: null })
-  })
-
-  // It kept its node's worktree from being closed, and its share of jobs, for ever.
-  it('is given up once it was canceled long ago, and only then', async () => {
-    const [job, kept] = [await stranded(), await stranded()]
-    await lifecycle.call('nodes.jobs.cancel', { id: job.node_id, job_id: job.id })
-    const ends = lifecycle.service.app.get(JobEndService)
-    expect(await ends.giveUp()).toBe(0)
-    await waitFor(async () => (await ends.giveUp(100)) > 0, { what: 'its end' })
-    expect(await read(job)).toMatchObject({ status: 'lost', error: expect.stringContaining('not heard since') })
-    expect(await read(kept)).toMatchObject({ status: 'running' })
-  })
-
-  it('is ended by the host that comes back and has it still', async () => {
-    const job = await running((await resting()).id)
-    await sql("UPDATE canvas.jobs SET status = 'lost', ended_at = now() WHERE id = $1", [job.id])
-    await lifecycle.host.hello()
-    await waitFor(() => cancelsOf(job).length > 0, { what: 'the request to end it' })
-  })
-})
-
-describe('an ended job', () => {
-  it('is forgotten when its output is', async () => {
-    const node = await resting()
-    const [old, young] = [await running(node.id), await running(node.id)]
-    for (const job of [old, young]) await lifecycle.host.endJob(job)
-    const { app } = lifecycle.service
-    const age = "UPDATE canvas.jobs SET ended_at = now() - interval '15 days' WHERE id = $1"
-    await app.get(Writer).transact(ownerContext(), async ({ tx }) => tx.send(age, [old.id]))
-    await app.get(Housekeeping).round()
-    const { data } = await lifecycle.call('nodes.jobs.list', { id: node.id, limit: 50 })
-    expect(data.map(({ id }) => id)).toEqual([young.id])
   })
 })
