@@ -14,6 +14,8 @@ import { projectRoot } from './project-root.js'
 
 let dataDir: string
 let started: ChildProcess[] = []
+/** Settings of one test. */
+let more: NodeJS.ProcessEnv = {}
 
 /** The launcher without services: what is tested is what it does around them. */
 const launch = (services = '[]'): ChildProcess => {
@@ -34,6 +36,7 @@ const environment = (): NodeJS.ProcessEnv => ({
   SVC_DATA_DIR: dataDir,
   SVC_LOG_LEVEL: 'debug',
   SVC_INSTALL_PACKAGES: 'never',
+  ...more,
 })
 
 const launchUntilReady = async (): Promise<ChildProcess> => {
@@ -55,6 +58,7 @@ const end = async (child: ChildProcess, name: NodeJS.Signals): Promise<number | 
 const marked = (): number[] => processesOf(openDataDirectory(dataDir)).map(({ pid }) => pid)
 
 beforeEach(() => {
+  more = {}
   dataDir = mkdtempSync(join(tmpdir(), 'svc-daemon-'))
 })
 
@@ -163,6 +167,18 @@ describe('stopping', () => {
       expect(existsSync(join(dataDir, `run/${server}.pid`))).toBe(false)
     }
     expect(existsSync(join(dataDir, 'run/host.pid'))).toBe(true)
+  })
+
+  // A changed sandbox setting did nothing: the host of before was adopted with what it had read at its own start.
+  it('takes over the host of before, unless that started with other settings', async () => {
+    const hostOf = (): string => readFileSync(join(dataDir, 'run', 'host.pid'), 'utf8')
+    await end(await launchUntilReady(), 'SIGTERM')
+    const before = hostOf()
+    await end(await launchUntilReady(), 'SIGTERM')
+    expect(hostOf()).toBe(before)
+    more = { SVC_BASH_CAP: '7' }
+    await end(await launchUntilReady(), 'SIGTERM')
+    expect(hostOf()).not.toBe(before)
   })
 
   it('leaves no process behind when nodes are to stop too', async () => {

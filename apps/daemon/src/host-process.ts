@@ -19,12 +19,14 @@ export interface HostOptions {
 
 /** The host needs the person's environment for the programs that nodes run, but none of the daemon's own secrets. */
 const withheld = /^(DATABASE_URL|REDIS_URL|NATS_URL)(_FILE)?$|^SVC_(TOKEN|\w+_KEY_FILE|OWNER_TOKEN_FILE|NODE_ID)$/
+/** Settings that a host reads at its start and keeps. */
+const ofHost = /^SVC_(SANDBOX|ACCOUNT|BROKER|BASH|NODE_FILES)/
 /** Time for a host that stops for good to end its brokers and to confirm that their trees are gone. */
 const stopGraceMs = 30_000
 
 /**
  * The host beside the services: a process of its own, which outlives them with all brokers in it and is adopted by the
- * next daemon. One of another version or bus address is replaced once it hosts no node and runs no job.
+ * next daemon. One of another version, bus address or settings is replaced once it hosts no node and runs no job.
  */
 export function hostProcess(options: HostOptions): SupervisedProcess {
   const { data, settings, natsUrl, log } = options
@@ -46,7 +48,7 @@ export function hostProcess(options: HostOptions): SupervisedProcess {
         SVC_LOG_LEVEL: settings.SVC_LOG_LEVEL,
         NATS_URL: natsUrl,
       },
-      fingerprint: createHash('sha256').update(`${version} ${natsUrl}`).digest('hex'),
+      fingerprint: fingerprintOf(settings, natsUrl),
       stopSignal: 'SIGTERM',
       stopGraceMs,
       readyWithinMs: 10_000,
@@ -57,6 +59,13 @@ export function hostProcess(options: HostOptions): SupervisedProcess {
     data,
     log,
   )
+}
+
+function fingerprintOf(settings: Settings, natsUrl: string): string {
+  const own = Object.entries(settings).filter(([name]) => ofHost.test(name))
+  return createHash('sha256')
+    .update(JSON.stringify([version, natsUrl, own.toSorted()]))
+    .digest('hex')
 }
 
 /**
