@@ -70,11 +70,11 @@ describe('an operation of a host', () => {
 
   it('goes to the host where the node stands, which is told where that is', async () => {
     const id = wire.create()
-    wire.nodes.get(id)!.place = { cwd: '/work', host_id: 'far' }
+    wire.nodes.get(id)!.place = { cwd: '/srv', host_id: 'far' }
     expect((await bash(gateway.nodeToken(id))).status).toBe(200)
     expect(asked.at(-1)).toMatchObject({
       host: 'far',
-      ctx: { actor: { kind: 'node', nodeId: id, place: { cwd: '/work', host_id: 'far', git_dir: null } } },
+      ctx: { actor: { kind: 'node', nodeId: id, place: { cwd: '/srv', host_id: 'far', git_dir: null } } },
     })
   })
 

@@ -11,17 +11,17 @@ describe('where a node lets another work', () => {
 
   beforeAll(async () => {
     lifecycle = await LifecycleUnderTest.start()
-    maker = await lifecycle.create({ cwd: '/work/project', scopes })
+    maker = await lifecycle.create({ cwd: '/srv/project', scopes })
   })
   afterAll(() => lifecycle.stop())
 
   it('is its own directory, one inside of it, or one that it may write by a scope', async () => {
-    for (const cwd of [undefined, '/work/project', '/work/project/sub/', '/notes/today']) await byMaker({ cwd })
+    for (const cwd of [undefined, '/srv/project', '/srv/project/sub/', '/notes/today']) await byMaker({ cwd })
   })
 
   it('is nowhere else, however it is spelled, also for a root and below a node of its own', async () => {
     const child = await byMaker({})
-    for (const cwd of ['/', '/work', '/work/project2', '/work/project/../secret', '/photos', '/root']) {
+    for (const cwd of ['/', '/srv', '/srv/project2', '/srv/project/../secret', '/photos', '/root']) {
       await expect(byMaker({ cwd })).rejects.toMatchObject({ code: 'path_outside_scope' })
       await expect(byMaker({ cwd, parent_id: child.id })).rejects.toMatchObject({ code: 'path_outside_scope' })
       await expect(byMaker({ cwd, parent_id: undefined, root: true })).rejects.toMatchObject({
@@ -43,8 +43,8 @@ describe('where a node lets another work', () => {
       return launches.length > 0 && launches
     })
     expect(launch?.makers.map(({ node_id, cwd }) => [node_id, cwd])).toEqual([
-      [child.id, '/work/project'],
-      [maker.id, '/work/project'],
+      [child.id, '/srv/project'],
+      [maker.id, '/srv/project'],
     ])
   })
 })

@@ -9,17 +9,17 @@ describe('what bubblewrap says of a failure', () => {
     ['bwrap: execvp x: File name too long\n', { code: 'ENAMETOOLONG', syscall: 'spawn' }],
     ['bwrap: execvp x: Filename too long\n', { code: 'ENAMETOOLONG', syscall: 'spawn' }],
     ['bwrap: execvp true: Argument list too long\n', { code: 'E2BIG', syscall: 'spawn' }],
-    ["bwrap: Can't chdir to /work: Permission denied\n", { syscall: 'cwd', message: 'EACCES' }],
-    ["bwrap: Can't find source path /work: No such file or directory\n", { syscall: 'cwd' }],
+    ["bwrap: Can't chdir to /srv: Permission denied\n", { syscall: 'cwd', message: 'EACCES' }],
+    ["bwrap: Can't find source path /srv: No such file or directory\n", { syscall: 'cwd' }],
     ["bwrap: Can't find source path /srv/a b: No such file or directory\n", { code: 'ENOENT', syscall: 'sandbox' }],
     ['bwrap: No permissions to create new namespace\n', { code: 'ENOTSUP', syscall: 'sandbox' }],
     ['', { code: 'ENOTSUP', syscall: 'sandbox' }],
   ])('%j is told as the system tells it', (said, refusal) => {
-    expect(sandboxRefusal(said, '/work')).toMatchObject(refusal)
+    expect(sandboxRefusal(said, '/srv')).toMatchObject(refusal)
   })
 
   it('is told by its last line, with what was missing', () => {
-    const { message } = sandboxRefusal("bwrap: warning\nbwrap: Can't find source path /srv/a: No such file", '/work')
+    const { message } = sandboxRefusal("bwrap: warning\nbwrap: Can't find source path /srv/a: No such file", '/srv')
     expect(message).toContain('/srv/a')
     expect(message).not.toContain('bwrap')
   })

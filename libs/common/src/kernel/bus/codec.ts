@@ -48,13 +48,11 @@ type Beside = readonly (readonly [name: string, bytes: number])[]
 /** The two places of a message that hold what callers send. */
 const bodyOf = (message: object): 'input' | 'output' => ('output' in message ? 'output' : 'input')
 
-const longTextsOf = (body: unknown): [string, Buffer][] =>
+const longTextsOf = (body: unknown): [name: string, text: string][] =>
   typeof body === 'object' && body !== null && !Array.isArray(body)
-    ? Object.entries(body).flatMap(([name, value]): [string, Buffer][] =>
+    ? Object.entries(body).filter(
         // Half a surrogate pair has no UTF-8: JSON escapes it.
-        typeof value === 'string' && value.length >= longText && value.isWellFormed()
-          ? [[name, Buffer.from(value)]]
-          : [],
+        ([, value]) => typeof value === 'string' && value.length >= longText && value.isWellFormed(),
       )
     : []
 
@@ -67,12 +65,15 @@ export const encode = (message: Request | Answer | Frame | Control): Buffer => {
   const texts = longTextsOf(body)
   if (texts.length === 0) return Buffer.from(JSON.stringify(message))
   const short = { ...(body as object), ...Object.fromEntries(texts.map(([name]) => [name, undefined])) }
-  const beside: Beside = texts.map(([name, text]) => [name, text.length])
+  const beside: Beside = texts.map(([name, text]) => [name, Buffer.byteLength(text)])
   const json = Buffer.from(JSON.stringify({ ...message, [place]: short, beside }))
-  const head = Buffer.alloc(headBytes)
-  head.writeUInt8(mark)
-  head.writeUInt32BE(json.length, 1)
-  return Buffer.concat([head, json, ...texts.map(([, text]) => text)])
+  const bytes = Buffer.allocUnsafe(beside.reduce((sum, [, size]) => sum + size, headBytes + json.length))
+  bytes.writeUInt8(mark)
+  bytes.writeUInt32BE(json.length, 1)
+  json.copy(bytes, headBytes)
+  let at = headBytes + json.length
+  for (const [, text] of texts) at += bytes.write(text, at)
+  return bytes
 }
 
 export const encodePayload = (payload: unknown): Buffer => Buffer.from(JSON.stringify(payload))
