@@ -1,3 +1,4 @@
+import { TestDaemon } from '../support/daemon.js'
 import { type Part, rounds } from './bench.js'
 import { seedCanvas } from './canvas.seed.js'
 import { most, rowsOf } from './row.js'
@@ -11,6 +12,18 @@ interface Word {
 
 /** Views of a canvas that has grown old: with `--scale` of 100,000 nodes and 1,000,000 turns. */
 export const canvas: Part = async (bench) => {
+  // What is seeded has numbers of its own, beside which no other node may stand.
+  const daemon = await TestDaemon.start()
+  const database = await daemon.database()
+  try {
+    return await grown({ ...bench, daemon, database, wire: { url: daemon.baseUrl, token: daemon.token } })
+  } finally {
+    await database.close()
+    await daemon.stop()
+  }
+}
+
+const grown: Part = async (bench) => {
   const { load, wire, database, options } = bench
   const size = options.scale ? sizes.scale : sizes.small
   await seedCanvas(database, size)
