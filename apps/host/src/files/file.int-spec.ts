@@ -137,7 +137,8 @@ describe('files.read', () => {
       offset: 0,
       next_offset: 4,
       truncated: true,
-      mtime: statSync(at('a')).mtime.toISOString(),
+      // Cut to whole milliseconds, where Node's own date is rounded.
+      mtime: new Date(Math.floor(statSync(at('a')).mtimeMs)).toISOString(),
       etag: expect.stringMatching(/^[0-9a-z-]+$/),
     })
     expect(await read(at('a'), { offset: 4 })).toMatchObject({
