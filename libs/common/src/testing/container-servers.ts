@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { openAdmin } from './admin-connection.js'
+import { natsAccountsConfig } from './nats.js'
 import type { RunKeeper } from './run-keeper.js'
 import type { ServerAddresses } from './server-addresses.js'
 import { waitFor } from './wait-for.js'
@@ -31,6 +32,8 @@ export async function startContainers(workers: number, keeper: RunKeeper): Promi
     .withCommand(['postgres', ...careless.flatMap((setting) => ['-c', setting])])
   const redis = container(images.redis, 6379).withCommand(['redis-server', '--hz', '100', '--databases', '64'])
   const nats = container(images.nats, 4222)
+    .withCopyContentToContainer([{ content: natsAccountsConfig(), target: '/etc/nats/accounts.conf' }])
+    .withCommand(['nats-server', '--config', '/etc/nats/accounts.conf'])
 
   const [database, cache, ...buses] = await Promise.all([
     postgres.start(),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startPrivateServers } from '../kernel/servers/private-servers.js'
 import { silentLog } from '../kernel/servers/server-log.js'
+import { natsAccountsConfig } from './nats.js'
 import { NatsProcess } from './nats-process.js'
 import type { RunKeeper } from './run-keeper.js'
 import type { ServerAddresses } from './server-addresses.js'
@@ -14,7 +15,7 @@ import type { ServerAddresses } from './server-addresses.js'
 export async function startProcesses(workers: number, keeper: RunKeeper): Promise<ServerAddresses> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-test-'))
   keeper.removeDataDirectory(dataDir)
-  const buses = await Promise.all(Array.from({ length: workers }, () => NatsProcess.start()))
+  const buses = await Promise.all(Array.from({ length: workers }, () => NatsProcess.start(natsAccountsConfig())))
   for (const bus of buses) keeper.endProcess(bus.pid)
   const natsUrls = buses.map((bus) => bus.url)
   const servers = await startPrivateServers({ dataDir, given: { natsUrl: natsUrls[0] ?? '' }, log: silentLog })

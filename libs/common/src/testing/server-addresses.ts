@@ -5,7 +5,7 @@ export interface ServerAddresses {
   /** Of an account that may create databases and roles. */
   postgresUrl: string
   redisUrl: string
-  /** One a Jest worker: what two suites say at the same time can't mix. */
+  /** One a Jest worker, with the accounts of `natsAccountsConfig`: what two suites say can't mix. */
   natsUrls: string[]
   stop?(): Promise<void>
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { connect } from '@nats-io/transport-node'
+import { AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node'
 import { Redis } from 'ioredis'
 import { type TestDatabase, testDatabase } from './database.js'
-import { testNats } from './nats.js'
+import { natsUrlOf, testNats } from './nats.js'
 import { NatsProcess } from './nats-process.js'
 import { testRedis } from './redis.js'
 import { waitFor } from './wait-for.js'
@@ -37,12 +37,34 @@ describe('testDatabase', () => {
 })
 
 describe('testNats and testRedis', () => {
+  const open = (address: string): Promise<NatsConnection> => {
+    const { host, username: user, password: pass } = new URL(address)
+    return connect({ servers: host, user, pass })
+  }
+
   it('carry a message', async () => {
-    const bus = await connect({ servers: testNats().url })
+    const bus = await open(testNats().url)
     const subscription = bus.subscribe('greeting', { max: 1 })
     bus.publish('greeting', 'hello')
     for await (const message of subscription) expect(message.string()).toBe('hello')
     await bus.close()
+  })
+
+  // A service that a suite forgot to close answered the requests of the suites after it.
+  it('keep the messages of one suite from another', async () => {
+    const [bus, stranger] = await Promise.all([open(testNats().url), open(testNats(0).url)])
+    const subscription = bus.subscribe('greeting', { max: 1 })
+    await bus.flush()
+    stranger.publish('greeting', 'from elsewhere')
+    await stranger.flush()
+    bus.publish('greeting', 'hello')
+    for await (const message of subscription) expect(message.string()).toBe('hello')
+    await Promise.all([bus.close(), stranger.close()])
+  })
+
+  it('let nobody in who names no account', async () => {
+    const { host } = new URL(testNats().url)
+    await expect(open(natsUrlOf(`nats://${host}`, -1))).rejects.toBeInstanceOf(AuthorizationError)
   })
 
   it('start with an empty database', async () => {
