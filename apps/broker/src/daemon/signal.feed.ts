@@ -6,11 +6,15 @@ import { endsBroker } from './endings.js'
 /** A run shorter than this (ms) never opens the stream: what the daemon wants is told anew on every connect. */
 const openAfter = 150
 
+export type Changed = Extract<BrokerSignal, { type: 'changed' }>
+
 export interface SignalListener {
   onMail(signal: { urgent: boolean; critical: boolean }): void
   /** @param turn the one that is to end */
   onInterrupt(turn: number): void
   onStop(reason: string): void
+  /** What the node is now. */
+  onChanged(now: Changed): void
 }
 
 /** What the daemon wants of this broker, told at once; the connection is made again for ever. */
@@ -65,6 +69,9 @@ export class SignalFeed {
         break
       case 'stop':
         this.listener.onStop(told.reason)
+        break
+      case 'changed':
+        this.listener.onChanged(told)
         break
       case 'interrupt':
         if (told.request <= this.#lastInterrupt) break

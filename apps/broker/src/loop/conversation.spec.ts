@@ -158,8 +158,9 @@ describe('an open turn', () => {
     ]
     expect(openTurnOf(journal)).toMatchObject({ turn: 2, dangling: [{ call_id: 'a' }] })
     expect(openTurnOf([...journal, over(2)])).toBeUndefined()
-    expect(nextTurnOf(journal)).toBe(3)
-    expect(nextTurnOf([])).toBe(1)
+    expect(nextTurnOf(journal, 0)).toBe(3)
+    expect(nextTurnOf([], 0)).toBe(1)
+    expect(nextTurnOf([], 7)).toBe(8)
   })
 })
 

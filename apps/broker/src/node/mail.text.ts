@@ -16,6 +16,7 @@ const senderOf = ({ source, kind }: MailEntry): string => {
 /** A piece of mail as the model reads it: a prompt as it is, anything else with its sender. */
 export const mailPart = (mail: MailEntry): ContentPart => ({
   type: 'text',
-  text: mail.kind === 'prompt' ? mail.body : `[${senderOf(mail)}, ${mail.tier}]\n${mail.body}`,
+  text:
+    mail.kind === 'prompt' || mail.kind === 'kickoff' ? mail.body : `[${senderOf(mail)}, ${mail.tier}]\n${mail.body}`,
   provider_metadata: { svc: { mail: mail.id } } satisfies PartNote,
 })

@@ -36,7 +36,7 @@ const work = async (session: NodeSession): Promise<void> => {
     if ((await engine.resume(open)) === 'stop') return
   }
   for (;;) {
-    const turn = nextTurnOf(session.history)
+    const turn = nextTurnOf(session.history, session.assignment.turn)
     session.restTurn()
     const mail = await session.mailbox.take(session.ended)
     const failed = lastTurnFailed(session.history)

@@ -33,13 +33,13 @@ export class NodeSession {
 
   private constructor(
     readonly serve: Serve,
-    readonly assignment: Assignment,
+    private given: Assignment,
     readonly daemon: DaemonClient,
     readonly processes: ToolProcesses,
   ) {
-    this.history = assignment.journal.map(({ entry }) => entry)
-    this.journal = new JournalClient(daemon, assignment.next_ord)
-    this.mailbox = new Mailbox(daemon, assignment.mail, this.history)
+    this.history = given.journal.map(({ entry }) => entry)
+    this.journal = new JournalClient(daemon, given.next_ord)
+    this.mailbox = new Mailbox(daemon, given.mail, this.history)
     this.deltas = new DeltaFeed(serve.generation, (deltas) =>
       daemon.postOnce<NodesBrokerDeltasResponse>('broker/deltas', { deltas }),
     )
@@ -47,6 +47,9 @@ export class NodeSession {
       onMail: (mail) => this.#onMail(mail),
       onInterrupt: (turn) => this.#onInterrupt(turn),
       onStop: (reason) => this.end(new Ended(reason)),
+      onChanged: ({ type: _, ...now }) => {
+        this.given = { ...this.given, ...now }
+      },
     })
   }
 
@@ -56,12 +59,19 @@ export class NodeSession {
     const { host_id, started_at } = serve
     const assignment = await daemon.post<Assignment>('broker/bind', { host_id, pid: process.pid, started_at, version })
     const journal = [...assignment.journal]
-    while (journal.length < assignment.next_ord - 1) {
-      const path = `broker/journal?from=${journal.length + 1}`
+    for (;;) {
+      const from = assignment.first_ord + journal.length
+      if (from >= assignment.next_ord) break
+      const path = `broker/journal?from=${from}`
       const page = await daemon.get<NodesBrokerReadJournalResponse>(path)
       journal.push(...page.journal)
     }
     return new NodeSession(serve, { ...assignment, journal }, daemon, processes)
+  }
+
+  /** What the node is and owes, as of now: its owner may change parts of it while it works. */
+  get assignment(): Assignment {
+    return this.given
   }
 
   /** Fires, with the reason, when this broker must leave its node. */

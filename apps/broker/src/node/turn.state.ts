@@ -30,5 +30,5 @@ export const lastTurnFailed = (history: readonly JournalEntry[]): boolean => {
 }
 
 /** Number of the next turn; turns are counted over the node's whole life. */
-export const nextTurnOf = (history: readonly JournalEntry[]): number =>
-  history.reduce((highest, entry) => Math.max(highest, entry.turn), 0) + 1
+export const nextTurnOf = (history: readonly JournalEntry[], begun: number): number =>
+  history.reduce((highest, entry) => Math.max(highest, entry.turn), begun) + 1

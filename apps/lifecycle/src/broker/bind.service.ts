@@ -73,7 +73,7 @@ export class BindService {
   private async assignment({ tx }: TxContext, node: NodeRecord): Promise<Assignment> {
     const [ord, journal, final, parent, mail] = await Promise.all([
       this.journal.lockHead(tx, node.id),
-      this.journal.page(tx, node.id, 1),
+      this.journal.page(tx, node.id, node.context_from),
       this.reports.final(tx, node.id, node.engagement),
       node.parent_id === null ? undefined : this.nodes.find(tx, node.parent_id),
       this.mail.claim(tx, this.mailbox.claimOf(node, 100, 'all')),
@@ -94,6 +94,10 @@ export class BindService {
       result_schema: node.result_schema,
       parent: parent ? { id: parent.id, name: parent.name } : null,
       reported: final !== null,
+      context: node.context,
+      turn: node.turn,
+      forked_from: node.forked_from,
+      first_ord: node.context_from,
       next_ord: ord + 1,
       journal,
       mail,

@@ -4,10 +4,21 @@ import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { NodeAccess } from '../node/node.access.js'
+import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { JournalRepository } from './journal.repository.js'
 import { SignalHub } from './signal.hub.js'
 import { WaitingSignals } from './waiting.signals.js'
+
+/** What a node is now: told first on every connect, since it may have changed after the bind. */
+export const changedSignal = ({ name, kind, mode, lifecycle, model }: NodeRecord): BrokerSignal => ({
+  type: 'changed',
+  name,
+  kind,
+  mode,
+  lifecycle,
+  model,
+})
 
 /** What the daemon wants of the broker that hosts a node: first as the rows show it, then as it changes. */
 @Injectable()
@@ -46,6 +57,7 @@ export class SignalService {
     this.access.requireGeneration(ctx, node)
     if (node.status === 'canceled' || node.status === 'dead') return [{ type: 'stop', reason: node.status }]
     return [
+      changedSignal(node),
       ...(open && node.interrupt_request === node.turn && node.turn > 0
         ? [{ type: 'interrupt' as const, request: node.interrupt_request }]
         : []),

@@ -3,7 +3,7 @@ import type { BrokerSignal } from '#common/contract/broker.schema.js'
 type Kind = BrokerSignal['type']
 
 /** What a broker is told first when several things wait for it. */
-const order: readonly Kind[] = ['stop', 'interrupt', 'mail']
+const order: readonly Kind[] = ['stop', 'interrupt', 'changed', 'mail']
 
 const merged = (known: BrokerSignal | undefined, next: BrokerSignal): BrokerSignal =>
   known?.type === 'mail' && next.type === 'mail'

@@ -1,4 +1,12 @@
-import type { ExecSpec, Fault, Node, NodeIntent, NodeStatus, Strength } from '#common/contract/node.schema.js'
+import type {
+  ExecSpec,
+  Fault,
+  Node,
+  NodeIntent,
+  NodeStatus,
+  Strength,
+  Succession,
+} from '#common/contract/node.schema.js'
 import { isoTime } from '#common/kernel/clock.js'
 import { toWorktree, type WorktreeRecord } from '../worktree/worktree.record.js'
 
@@ -51,6 +59,18 @@ export interface NodeRecord {
   readonly cached_tokens: number
   readonly cost_usd: number
   readonly context_tokens: number
+  readonly context: number
+  /** Where the present context begins in the journal. */
+  readonly context_from: number
+  /** What it left to its next context. */
+  readonly yield_note: string | null
+  /** Since when a fresh context is owed; set exactly while `intent` is `refresh`. */
+  readonly refresh_asked_at: Date | null
+  readonly waiting_since: Date | null
+  readonly wait_until: Date | null
+  readonly wait_reason: string | null
+  readonly succeeds: string | null
+  readonly succession: Succession | null
   readonly fault: Fault | null
   readonly version: number
   readonly created_at: Date
@@ -80,6 +100,15 @@ export const blank = {
   cached_tokens: 0,
   cost_usd: 0,
   context_tokens: 0,
+  context: 1,
+  context_from: 1,
+  yield_note: null,
+  refresh_asked_at: null,
+  waiting_since: null,
+  wait_until: null,
+  wait_reason: null,
+  succeeds: null,
+  succession: null,
   fault: null,
   version: 1,
 } as const satisfies Partial<NodeRecord>
@@ -101,6 +130,13 @@ const brokerOf = (row: NodeRecord, heartbeatAt: number | null): Node['broker'] =
     heartbeat_at: isoTime(heartbeatAt ?? (row.broker_bound_at ?? started).getTime()),
   }
 }
+
+const waitingOf = (row: NodeRecord): Node['waiting'] =>
+  row.waiting_since && {
+    since: row.waiting_since.toISOString(),
+    until: row.wait_until?.toISOString() ?? null,
+    reason: row.wait_reason,
+  }
 
 export const usageOf = (row: NodeRecord): Node['usage'] => ({
   input_tokens: row.input_tokens,
@@ -124,6 +160,8 @@ export const toNode = (row: NodeRecord, sights: NodeSights): Node => ({
   root_id: row.root_id,
   spawned_by: row.spawned_by,
   forked_from: row.forked_from,
+  succeeds: row.succeeds,
+  succession: row.succession,
   engine: row.engine,
   exec: row.exec,
   cwd: row.cwd,
@@ -138,6 +176,8 @@ export const toNode = (row: NodeRecord, sights: NodeSights): Node => ({
   cycles: row.cycles,
   generation: row.generation,
   engagement: row.engagement,
+  context: row.context,
+  waiting: waitingOf(row),
   broker: brokerOf(row, sights.heartbeatAt),
   result_schema: row.result_schema,
   usage: usageOf(row),

@@ -14,6 +14,11 @@ const noBroker = {
   broker_bound_at: null,
 } as const
 
+const noWait = { waiting_since: null, wait_until: null, wait_reason: null } as const
+
+/** A wait ends with whatever brings the node back or ends it; resting is how it waits. */
+const endsWait = (event: NodeMachineEvent): boolean => event !== 'release' && event !== 'yield'
+
 /** Moves nodes through their machine: the record and its history, in the transaction of the context. */
 @Injectable()
 export class NodeTransitions {
@@ -30,6 +35,11 @@ export class NodeTransitions {
     const { status, intent } = nodeMachine.apply(before, event)
     const at = new Date(this.clock.now())
     const hosted = status === 'active' ? {} : noBroker
+    const owed = intent === 'refresh' ? (before.refresh_asked_at ?? at) : null
+    const kept = {
+      ...(before.refresh_asked_at !== owed && { refresh_asked_at: owed }),
+      ...(before.waiting_since && endsWait(event) && noWait),
+    }
     this.nodes.recordTransition(ctx.tx, {
       nodeId: before.id,
       version: before.version + 1,
@@ -40,7 +50,7 @@ export class NodeTransitions {
       actor: actorRefOf(ctx.actor),
       at,
     })
-    return this.nodes.save(ctx.tx, before, { ...hosted, ...changes, status, intent }, at)
+    return this.nodes.save(ctx.tx, before, { ...hosted, ...kept, ...changes, status, intent }, at)
   }
 
   /** Changes fields that no event of the machine is about. */

@@ -52,7 +52,8 @@ export const toolDefinition = z.object({
 })
 export type ToolDefinition = z.infer<typeof toolDefinition>
 
-export const mailKinds = ['prompt', 'message', 'report', 'notice'] as const
+/** `kickoff` stands at the beginning of a fresh context, as `prompt` does at the beginning of a node. */
+export const mailKinds = ['prompt', 'kickoff', 'message', 'report', 'notice'] as const
 export const mailEntry = z.object({
   id: z.string(),
   seq: z.int(),
@@ -149,9 +150,16 @@ export const assignment = z.object({
   result_schema: jsonSchema.nullable(),
   parent: z.object({ id: nodeId, name: z.string() }).nullable(),
   reported: z.boolean().meta({ description: 'Whether this engagement has its final report already' }),
+  context: z.int(),
+  turn: z.int().meta({ description: 'The last turn that was begun; the next one has a higher number' }),
+  forked_from: z.object({ node_id: nodeId, turn: z.int() }).nullable(),
+  first_ord: z
+    .int()
+    .meta({ description: 'Where the present context begins in the journal; what stands before is history' }),
   next_ord: z.int(),
   journal: z.array(journalRecord).meta({
-    description: 'The first page of what was recorded so far, oldest first; the rest up to `next_ord` is read by pages',
+    description:
+      'The first page of the present context, from `first_ord` on, oldest first; the rest up to `next_ord` is read by pages',
   }),
   mail: z.array(mailEntry).meta({ description: 'The first batch of mail, leased to this generation for 30 s' }),
 })
@@ -166,6 +174,16 @@ export const brokerSignal = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('interrupt'), request: z.int() }),
   z.object({ type: z.literal('stop'), reason: z.string() }),
+  z
+    .object({
+      type: z.literal('changed'),
+      name: z.string(),
+      kind: z.string(),
+      mode: z.enum(['base', 'orchestrator']),
+      lifecycle: z.enum(['terminal', 'resident']),
+      model: z.object({ strength: z.string(), override: z.string().optional() }),
+    })
+    .meta({ description: 'What the node is now, where the assignment said otherwise' }),
 ])
 export type BrokerSignal = z.infer<typeof brokerSignal>
 

@@ -72,6 +72,18 @@ export const execSpec = z.strictObject({
 })
 export type ExecSpec = z.infer<typeof execSpec>
 
+/** What it waits for by its own word; reports, messages and answers wake it in any case. */
+export const nodeWait = z.object({
+  since: time,
+  until: time.nullable().meta({ description: 'When it is woken at the latest; null: not by the clock' }),
+  reason: z.string().nullable(),
+})
+export type NodeWait = z.infer<typeof nodeWait>
+
+/** Where a root stands that is to take the place of another one. */
+export const successions = ['booting', 'taken_over', 'failed'] as const
+export type Succession = (typeof successions)[number]
+
 export const modelChoice = z.strictObject({
   strength: strength.default('medium'),
   override: z.string().max(200).optional().meta({ description: '`provider/model`, instead of the ladder' }),
@@ -99,6 +111,8 @@ export const node = z
     root_id: nodeId,
     spawned_by: z.string().nullable(),
     forked_from: z.object({ node_id: nodeId, turn: z.int() }).nullable(),
+    succeeds: nodeId.nullable().meta({ description: 'The root whose place it takes' }),
+    succession: z.enum(successions).nullable(),
     engine: engineName,
     exec: execSpec.nullable(),
     cwd: z.string(),
@@ -113,6 +127,8 @@ export const node = z
     cycles: z.int(),
     generation: z.int(),
     engagement: z.int(),
+    context: z.int().meta({ description: 'How many conversations it has begun: 1, and one more with each refresh' }),
+    waiting: nodeWait.nullable().meta({ description: 'Set while it waits by its own word' }),
     broker: z.object({ host_id: z.string(), pid: z.int(), started_at: time, heartbeat_at: time }).nullable(),
     result_schema: jsonSchema.nullable(),
     usage,
@@ -220,6 +236,23 @@ export const nodeEventTypes = [
   'node.fault',
   'node.fault_cleared',
   'node.usage',
+  'node.updated',
+  'node.forked',
+  'node.promoted',
+  'node.demoted',
+  'node.yielded',
+  'node.refreshed',
+  'node.waiting',
+  'node.woken',
+  'node.recycled',
+  'node.relaunching',
+  'node.relaunched',
+  'node.relaunch_failed',
+  'subscription.added',
+  'subscription.removed',
+  'roadmap.changed',
+  'question.asked',
+  'question.resolved',
   'message.accepted',
   'report.pushed',
   'result.submitted',

@@ -28,8 +28,17 @@ export interface Assignment {
   } | null
   /** Whether this engagement has its final report already. */
   reported: boolean
+  context: number
+  /** The last turn that was begun; the next one has a higher number. */
+  turn: number
+  forked_from: {
+    node_id: string
+    turn: number
+  } | null
+  /** Where the present context begins in the journal; what stands before is history. */
+  first_ord: number
   next_ord: number
-  /** The first page of what was recorded so far, oldest first; the rest up to `next_ord` is read by pages. */
+  /** The first page of the present context, from `first_ord` on, oldest first; the rest up to `next_ord` is read by pages. */
   journal: JournalRecord[]
   /** The first batch of mail, leased to this generation for 30 s. */
   mail: MailEntry[]
@@ -106,6 +115,16 @@ export type BrokerSignal = {
 } | {
   type: 'stop'
   reason: string
+} | {
+  type: 'changed'
+  name: string
+  kind: string
+  mode: 'base' | 'orchestrator'
+  lifecycle: 'terminal' | 'resident'
+  model: {
+    strength: string
+    override?: string
+  }
 }
 
 export interface CallUsage {
@@ -689,7 +708,7 @@ export interface MailEntry {
   id: string
   seq: number
   tier: 'critical' | 'urgent' | 'normal' | 'deferred'
-  kind: 'prompt' | 'message' | 'report' | 'notice'
+  kind: 'prompt' | 'kickoff' | 'message' | 'report' | 'notice'
   body: string
   source: {
     kind: 'owner' | 'app' | 'run' | 'node' | 'system'
@@ -818,6 +837,9 @@ export interface Node {
     node_id: string
     turn: number
   } | null
+  /** The root whose place it takes. */
+  succeeds: string | null
+  succession: 'booting' | 'taken_over' | 'failed' | null
   /** `loop`: the built-in agent. `exec`: a program of the caller, given as `exec.argv`; needs no model. */
   engine: string
   exec: ExecSpec | null
@@ -837,6 +859,10 @@ export interface Node {
   cycles: number
   generation: number
   engagement: number
+  /** How many conversations it has begun: 1, and one more with each refresh. */
+  context: number
+  /** Set while it waits by its own word. */
+  waiting: NodeWait | null
   broker: {
     host_id: string
     pid: number
@@ -897,6 +923,14 @@ export interface NodeEvent {
   correlation_id: string | null
   causation_id: string | null
   data: Record<string, unknown>
+}
+
+export interface NodeWait {
+  /** RFC 3339 time in UTC with milliseconds. */
+  since: string
+  /** When it is woken at the latest; null: not by the clock. */
+  until: string | null
+  reason: string | null
 }
 
 export interface NodesBrokerBindBody {
