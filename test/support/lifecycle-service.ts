@@ -155,6 +155,7 @@ export class LifecycleUnderTest {
   readonly events: LoggedEvent[] = []
   readonly models: { readiness: Readiness; asked: number } = { readiness: ready, asked: 0 }
   readonly #running = new Set<RunningService>()
+  readonly #peers: TestPeer[] = []
 
   private constructor(
     readonly database: TestDatabase,
@@ -177,9 +178,14 @@ export class LifecycleUnderTest {
     const lifecycle = new LifecycleUnderTest(database, dataDir, nats, gateway, host, options)
     gateway.bus.subscribe<LoggedEvent>(subjects.nodeEvents(), ({ payload }) => lifecycle.events.push(payload))
     await gateway.bus.settled()
-    await lifecycle.another()
-    if (options.hosted ?? true) await host.join()
-    return lifecycle
+    try {
+      await lifecycle.another()
+      if (options.hosted ?? true) await host.join()
+      return lifecycle
+    } catch (error) {
+      await lifecycle.stop()
+      throw error
+    }
   }
 
   /** Another process of the service on the same database: leads when nobody else does. */
@@ -218,10 +224,10 @@ export class LifecycleUnderTest {
     await running.close()
   }
 
-  /** A models service that answers with `models.readiness`. */
+  /** A models service that answers with `models.readiness` until it is closed, or all of this is stopped. */
   async joinModels(): Promise<TestPeer> {
     const operation = contract['models.ready']
-    return joinBus(this.nats, 'models', {
+    const peer = await joinBus(this.nats, 'models', {
       operations: [operation],
       handlers: {
         [operation.name]: async () => {
@@ -230,6 +236,8 @@ export class LifecycleUnderTest {
         },
       },
     })
+    this.#peers.push(peer)
+    return peer
   }
 
   call<N extends Name>(
@@ -323,7 +331,7 @@ export class LifecycleUnderTest {
 
   async stop(): Promise<void> {
     await Promise.all([...this.#running].map((running) => running.close()))
-    await Promise.all([this.gateway.close(), this.host.close()])
+    await Promise.all([this.gateway, this.host, ...this.#peers].map((peer) => peer.close()))
     await this.database.drop()
     await rm(this.dataDir, { recursive: true })
   }

@@ -24,13 +24,14 @@ const openLine = async (url: string) => {
   address.searchParams.delete('host')
   address.hostname = '127.0.0.1'
   address.port = String((server.address() as AddressInfo).port)
-  const each = (act: (end: Socket) => void): void => ends.splice(0).forEach(act)
   return {
     url: address.href,
-    cut: () => each((end) => end.unpipe()),
+    cut: () => {
+      for (const end of ends) end.unpipe()
+    },
     close: () => {
       server.close()
-      each((end) => end.destroy())
+      for (const end of ends) end.destroy()
     },
   }
 }
