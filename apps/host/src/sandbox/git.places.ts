@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { entryAt, realPath } from './real.paths.js'
+import { entryAt, ifNoneToRead, realPath } from './real.paths.js'
 
 /** What of the repositories of a node stays as it is: what git runs, or learns what to run from. */
 /** Repositories one level below the directory, and submodules, that are looked at; each costs every command a few mounts. */
@@ -10,7 +10,7 @@ const mostLookedAt = 1000
 
 /** Of the repository of a directory that a node may write in, and of those right below it. */
 export const frozenIn = async (directory: string): Promise<string[]> => {
-  const entries = await readdir(directory, { withFileTypes: true }).catch(() => [])
+  const entries = (await readdir(directory, { withFileTypes: true }).catch(ifNoneToRead)) ?? []
   const below = entries.filter((entry) => entry.isDirectory() && entry.name !== '.git').slice(0, mostLookedAt)
   const candidates = [directory, ...below.map(({ name }) => join(directory, name))]
   const found: string[] = []
@@ -54,7 +54,7 @@ const settingsOf = async (gitDirectory: string): Promise<string[]> => {
   const config = join(gitDirectory, 'config')
   const perWorktree = join(gitDirectory, 'config.worktree')
   if ((await entryAt(hooks)) === undefined) await mkdir(hooks, { recursive: true }).catch(refusedToUs)
-  const text = await readFile(config, 'utf8').catch(() => undefined)
+  const text = await readFile(config, 'utf8').catch(ifNoneToRead)
   if (text === undefined) await writeFile(config, '', { flag: 'wx' }).catch(refusedToUs)
   else if (/worktreeConfig/i.test(text)) await writeFile(perWorktree, '', { flag: 'wx' }).catch(refusedToUs)
   const there = await Promise.all(
@@ -69,7 +69,7 @@ const refusedToUs = (error: NodeJS.ErrnoException): void => {
 }
 
 const submodulesOf = async (modules: string, depth = 3): Promise<string[]> => {
-  const entries = await readdir(modules, { withFileTypes: true }).catch(() => [])
+  const entries = (await readdir(modules, { withFileTypes: true }).catch(ifNoneToRead)) ?? []
   const found: string[] = []
   for (const entry of entries) {
     if (!entry.isDirectory() || found.length >= mostRepositories) continue

@@ -26,8 +26,9 @@ describeWhere(isRoot && hasLists, 'root and setfacl', 'accounts of nodes', () =>
   let store: NodeDirectoryStore
   const nodeId = newId('node')
 
-  const open = (to = 300_010) =>
-    new NodeAccounts(join(root, 'data/accounts.json'), { from: 300_000, to }, new TreeAccess(systemClock))
+  const open = (to = 300_010, setfacl = 'setfacl') =>
+    new NodeAccounts(join(root, 'data/accounts.json'), { from: 300_000, to }, new TreeAccess(systemClock, setfacl))
+  const kept = () => JSON.parse(readFileSync(join(root, 'data/accounts.json'), 'utf8'))
   const prepare = async (accounts: NodeAccounts, id = nodeId, mode: 'read' | 'write' = 'write', path = work) =>
     accounts.prepare(id, await store.prepare(id, ''), [{ path, mode }], [])
   const as = (uid: number, script: string): string => {
@@ -109,7 +110,26 @@ describeWhere(isRoot && hasLists, 'root and setfacl', 'accounts of nodes', () =>
     expect(as(uid, `cat ${work}/deep/file`)).toBe('refused')
     expect(statSync(join(work, 'deep/new')).uid).toBe(1000)
     expect(execFileSync('getfacl', ['-R', '-n', join(root, 'person')], { encoding: 'utf8' })).not.toContain(String(uid))
-    expect(JSON.parse(readFileSync(join(root, 'data/accounts.json'), 'utf8'))).toEqual({})
+    expect(kept()).toEqual({})
+  })
+
+  it('are given the whole of a tree after a kill in the middle of giving it', async () => {
+    const trees = [{ path: work, mode: 'write', begun: true }]
+    writeFileSync(join(root, 'data/accounts.json'), JSON.stringify({ [nodeId]: { uid: 300_000, trees, passages: [] } }))
+    const { uid } = await prepare(open())
+    expect(as(uid, `cat ${work}/deep/file`)).toBe('text')
+    expect(kept()[nodeId].trees).toEqual([{ path: work, mode: 'write' }])
+  })
+
+  // Who could not be given a tree, and from whom it could not be taken back either, was forgotten with what was given.
+  it('stay known until a tree is taken back that could be neither given nor taken back at once', async () => {
+    const failing = join(root, 'setfacl')
+    // Passages are opened; trees are not given.
+    writeFileSync(failing, '#!/bin/sh\ncase "$2" in *:x) exec setfacl "$@" ;; esac\nexit 1\n', { mode: 0o755 })
+    await expect(prepare(open(300_010, failing))).rejects.toMatchObject({ code: 'file_access_denied' })
+    expect(kept()[nodeId].trees).toEqual([{ path: work, mode: 'write', begun: true }])
+    await open().release(nodeId)
+    expect(kept()).toEqual({})
   })
 
   it('are not more than the range holds', async () => {

@@ -10,7 +10,8 @@ import type { TreeAccess } from './tree.access.js'
 
 const entry = z.object({
   uid: z.int(),
-  trees: z.array(z.object({ path: z.string(), mode: z.enum(['read', 'write']) })),
+  /** `begun`: a part of the tree at most was given, then this process or the giving ended. */
+  trees: z.array(z.object({ path: z.string(), mode: z.enum(['read', 'write']), begun: z.literal(true).optional() })),
   passages: z.array(z.string()),
 })
 type Entry = z.infer<typeof entry>
@@ -79,17 +80,27 @@ export class NodeAccounts {
 
   async #give(nodeId: string, { path, mode }: Mount): Promise<void> {
     const known = this.#known.get(nodeId) as Entry
-    const given = known.trees.some((tree) => within(path, tree.path) && (tree.mode === 'write' || mode === 'read'))
-    if (given) return
-    const trees = [...known.trees.filter((tree) => tree.path !== path), { path, mode }]
-    this.#note(nodeId, { ...known, trees })
+    const covers = (tree: Entry['trees'][number]) => !tree.begun && (tree.mode === 'write' || mode === 'read')
+    if (known.trees.some((tree) => within(path, tree.path) && covers(tree))) return
+    const others = known.trees.filter((tree) => tree.path !== path)
+    this.#note(nodeId, { ...known, trees: [...others, { path, mode, begun: true }] })
     try {
       await this.access.grant(path, known.uid, mode)
+      this.#note(nodeId, { ...known, trees: [...others, { path, mode }] })
     } catch (error) {
-      await this.access.takeBack(path, known.uid).catch(() => undefined)
-      this.#note(nodeId, known)
+      if (await this.#isTakenBack(path, known.uid)) this.#note(nodeId, { ...known, trees: others })
       // A missing directory is told by whoever starts a program there.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+  }
+
+  /** False when it fails: what was given stays in the file then, and `release`, which tries again, says why. */
+  async #isTakenBack(path: string, uid: number): Promise<boolean> {
+    try {
+      await this.access.takeBack(path, uid)
+      return true
+    } catch {
+      return false
     }
   }
 

@@ -7,6 +7,11 @@ export const within = (inner: string, outer: string): boolean =>
 
 const missing = ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENAMETOOLONG']
 
+/** For `catch`: undefined where no file stands that this account may read. What fails otherwise says nothing of the path. */
+export const ifNoneToRead = (error: NodeJS.ErrnoException): undefined => {
+  if (![...missing, 'EISDIR', 'EPERM', 'ENXIO', 'ENODEV'].includes(error.code ?? '')) throw error
+}
+
 /** Where a path really leads; undefined when nothing is there, or nothing that this account may look at. */
 export const realPath = async (path: string): Promise<string | undefined> => {
   try {

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { ifNoneToRead } from '../sandbox/real.paths.js'
 import type { GitCommand } from './git.command.js'
 
 /** Settings that say how files become blobs and what is ignored; values only, no program among them. */
@@ -102,7 +103,7 @@ const quoted = (value: string): string =>
 
 /** Copies a regular file: no link is followed, no pipe waited for. */
 const copy = async (from: string, to: string, most: number): Promise<boolean> => {
-  const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
+  const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(ifNoneToRead)
   if (!source) return false
   try {
     const stat = await source.stat()
@@ -123,13 +124,12 @@ const copy = async (from: string, to: string, most: number): Promise<boolean> =>
 
 /** Reads a small regular file of a directory that an agent writes; null when it is none. */
 export const smallText = async (path: string): Promise<string | null> => {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(ifNoneToRead)
   if (!file) return null
   try {
+    if (!(await file.stat()).isFile()) return null
     const { buffer, bytesRead } = await file.read(Buffer.alloc(4096), 0, 4096, 0)
-    return (await file.stat()).isFile() ? buffer.subarray(0, bytesRead).toString('utf8') : null
-  } catch {
-    return null
+    return buffer.subarray(0, bytesRead).toString('utf8')
   } finally {
     await file.close()
   }

@@ -8,6 +8,7 @@ import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { BrokerService } from '../broker/broker.service.js'
 import { HOST_PLACE, type HostPlace } from '../host.place.js'
+import { realPath } from '../sandbox/real.paths.js'
 import { SANDBOX_GROUND, type SandboxGround } from '../sandbox/sandbox.ground.js'
 import { GitCommand, lastLine } from './git.command.js'
 import { GitHold, type Writes } from './git.hold.js'
@@ -201,13 +202,12 @@ export class WorktreeService implements OnModuleInit {
     const all = await entryOf(dirname(admin))
     if (!all?.isDirectory()) return
     await this.#clear(admin, { gitDir })
-    // as git does; others may be there
-    await rmdir(dirname(admin)).catch(() => undefined)
+    // as git does
+    await rmdir(dirname(admin)).catch(ifUsed)
   }
 
   async #requireRepository(gitDir: string): Promise<void> {
-    const real = await realpath(gitDir).catch(() => null)
-    if (real !== gitDir) throw refused('not_a_repository', `The repository of ${gitDir} is gone.`)
+    if ((await realPath(gitDir)) !== gitDir) throw refused('not_a_repository', `The repository of ${gitDir} is gone.`)
     const worktrees = await entryOf(join(gitDir, 'worktrees'))
     if (worktrees && !worktrees.isDirectory()) throw refused('not_permitted', `${gitDir}/worktrees is no directory.`)
   }
@@ -284,4 +284,9 @@ export class WorktreeService implements OnModuleInit {
       if (this.#queues.get(gitDir) === settled) this.#queues.delete(gitDir)
     }
   }
+}
+
+/** Others are there, or git removed it meanwhile. */
+const ifUsed = (error: NodeJS.ErrnoException): void => {
+  if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(error.code ?? '')) throw error
 }
