@@ -25,12 +25,13 @@ describe('signals', () => {
   it('say on connecting what waits, then what comes', async () => {
     const { node, broker } = await lifecycle.running()
     const { heard, leave } = listening(broker)
-    await waitFor(() => heard.length === 1)
+    await waitFor(() => heard.length === 2)
     await lifecycle.message(node.id, 'x', 'deferred')
     await lifecycle.message(node.id, 'x', 'urgent')
     await lifecycle.message(node.id, 'x', 'critical')
-    await waitFor(() => heard.length >= 3)
+    await waitFor(() => heard.length >= 4)
     expect(heard).toEqual([
+      expect.objectContaining({ type: 'changed', kind: 'general', lifecycle: 'resident' }),
       { type: 'mail', urgent: false, critical: false },
       { type: 'mail', urgent: true, critical: false },
       { type: 'mail', urgent: true, critical: true },
@@ -41,7 +42,7 @@ describe('signals', () => {
   it('end a broker whose node is canceled, at once and when it connects afterwards', async () => {
     const { node, broker } = await lifecycle.running()
     const { heard, leave } = listening(broker)
-    await waitFor(() => heard.length === 1)
+    await waitFor(() => heard.length === 2)
     await lifecycle.call('nodes.cancel', { id: node.id })
     await waitFor(() => heard.some(({ type }) => type === 'stop'))
     leave()
