@@ -19,7 +19,7 @@ const servers = {
 
 export default {
   // The longest that a test of any tier may take; Jest knows no such limit of one project.
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
   testSequencer: '<rootDir>/test/support/sequencer.cjs',
   projects: [
@@ -29,14 +29,14 @@ export default {
       ...servers,
       displayName: 'integration',
       testMatch: ['<rootDir>/{apps,libs}/**/*.int-spec.ts'],
-      globals: { patience: 20_000 },
+      globals: { patience: 60_000 },
     },
     {
       ...tier,
       ...servers,
       displayName: 'e2e',
       testMatch: ['<rootDir>/test/{e2e,chaos,fuzz}/**/*.e2e-spec.ts'],
-      globals: { patience: 60_000 },
+      globals: { patience: 120_000 },
     },
   ],
 }

@@ -59,7 +59,7 @@ describe('POST /v1/bash as the owner', () => {
   it('ends a command whose time is up, children in sessions and environments of their own too', async () => {
     const answer = await bash('setsid sleep 5101 & setsid env -i sleep 5102 & sleep 5103', { timeout: 400 })
     expect(answer).toMatchObject({ timed_out: true, exit_code: null })
-    expect(answer.duration_ms).toBeLessThan(3000)
+    expect(answer.duration_ms).toBeLessThan(20_000)
     expect(living('sleep 510')).toBe(0)
   })
 
@@ -69,7 +69,7 @@ describe('POST /v1/bash as the owner', () => {
     await waitFor(() => living('sleep 511') >= 2)
     leaving.abort()
     await call
-    await waitFor(() => living('sleep 511') === 0, { timeout: 3000 })
+    await waitFor(() => living('sleep 511') === 0)
   })
 
   it('keeps head and tail of a gigabyte', async () => {
@@ -77,7 +77,7 @@ describe('POST /v1/bash as the owner', () => {
     expect(truncated).toBe(true)
     expect(stdout).toMatch(/^first\na+\n\[… \d+ bytes left out …\]\na+\nlast\n$/)
     expect(Buffer.byteLength(stdout)).toBeLessThan(1024 * 1024 + 64)
-  }, 90_000)
+  })
 
   it('runs a command once, however often its key comes', async () => {
     const options = { headers: { 'Idempotency-Key': 'once' } }
@@ -106,7 +106,7 @@ describe('svc bash', () => {
     child.kill('SIGINT')
     const [code] = await once(child, 'exit')
     expect(code).toBe(130)
-    await waitFor(() => !running('sleep 5121'), { timeout: 3000 })
+    await waitFor(() => !running('sleep 5121'))
   })
 })
 
@@ -157,13 +157,13 @@ describe('a host that is killed under a command', () => {
     const call = codeOf(bash('printf x >> killed; sleep 5141', {}, options))
     await waitFor(() => living('sleep 5141') > 0)
     process.kill(daemon.processes.find('host')!.pid, 'SIGKILL')
-    await waitFor(() => daemon.processes.find('host'), { timeout: 20_000 })
+    await waitFor(() => daemon.processes.find('host'))
     const again = { headers: options.headers, maxRetries: 0, timeout: 5000 }
     await waitFor(async () => (await codeOf(bash('printf x >> killed; sleep 5141', {}, again))) === 'outcome_unknown', {
-      timeout: 20_000,
+      timeout: 60_000,
     })
     expect(readFileSync(at('killed'), 'utf8')).toBe('x')
-    await waitFor(() => living('sleep 5141') === 0, { timeout: 10_000 })
+    await waitFor(() => living('sleep 5141') === 0)
     expect(await Promise.race([call, Promise.resolve('still waits')])).toMatch(/still waits|outcome_unknown/)
   })
 })
@@ -175,7 +175,7 @@ describe('a daemon that is killed under a command', () => {
     await waitFor(() => living('sleep 5151') > 0)
     daemon.processes.kill('daemon')
     await call
-    await waitFor(() => living('sleep 5151') === 0, { timeout: 12_000, what: 'the end of the command' })
+    await waitFor(() => living('sleep 5151') === 0, { what: 'the end of the command' })
     expect(daemon.processes.find('host')).toBeDefined()
     await daemon.startAgain()
     expect(await bash('echo again')).toMatchObject({ stdout: 'again\n' })

@@ -38,7 +38,7 @@ describeWithEngine('docker compose up --build --wait', () => {
         const status = await client.system.status()
         return status.parts.every(({ name, state }) => state === 'ready' || name === 'models') && status.parts
       },
-      { timeout: 20_000, what: 'all parts' },
+      { what: 'all parts' },
     )
 
     expect(parts.map(({ name }) => name).sort()).toEqual(
@@ -76,12 +76,12 @@ describeWithEngine('docker compose up --build --wait', () => {
     const { id } = await client.nodes.create(
       program('sh', '-c', 'until [ -e end ]; do sleep 0.05; done; echo all the way'),
     )
-    await waitFor(async () => (await client.nodes.retrieve(id)).broker, { timeout: 20_000, what: 'a broker' })
+    await waitFor(async () => (await client.nodes.retrieve(id)).broker, { what: 'a broker' })
 
     for (const name of ['gateway', 'lifecycle', 'models', 'nats', 'postgres', 'redis']) {
       // The engine starts again what ends by itself, not what it was told to kill.
       await daemon.compose('exec', '-T', name, 'sh', '-c', 'kill -9 -1; kill 1')
-      await waitFor(async () => (await daemon.restarts(name)) > 0, { timeout: 20_000, what: `a restart of ${name}` })
+      await waitFor(async () => (await daemon.restarts(name)) > 0, { what: `a restart of ${name}` })
     }
     writeFileSync(join(daemon.workDir, 'end'), '')
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
     engine: 'exec',
     exec: { argv: ['sh', '-c', 'while read line; do :; done'] },
   }))
-  await take(client.nodes.events(node), ({ type }) => type === 'tool.started', { timeout: 20_000 })
+  await take(client.nodes.events(node), ({ type }) => type === 'tool.started')
   watch = new EventWatch({ baseUrl: daemon.baseUrl, token: daemon.token, node })
 })
 afterAll(async () => {
@@ -38,9 +38,9 @@ const seeMore = async (): Promise<void> => {
       const accepted = data.filter(({ type }) => type === 'message.accepted')
       return accepted.length > 0 && bodies.length > 0 && data.at(-1)?.seq
     },
-    { timeout: 20_000, what: 'events of the messages' },
+    { what: 'events of the messages' },
   )
-  await watch.until(last, 20_000)
+  await watch.until(last, 60_000)
 }
 
 const expectEachOnce = (): void => {
@@ -69,7 +69,7 @@ describe('GET /v1/nodes/{id}/events, read live', () => {
           const now = daemon.processes.find(name)
           return now && now.pid !== before?.pid
         },
-        { timeout: 20_000, what: `another ${name}` },
+        { what: `another ${name}` },
       )
 
       await seeMore()
@@ -82,7 +82,7 @@ describe('GET /v1/nodes/{id}/events, read live', () => {
     const pages: number[] = []
     for await (const { seq } of client.nodes.events(node, { limit: 5 }).recorded()) pages.push(seq)
 
-    await watch.until(pages.at(-1) as number, 10_000)
+    await watch.until(pages.at(-1) as number, 60_000)
 
     expect(watch.seqs.slice(0, pages.length)).toEqual(pages)
   })

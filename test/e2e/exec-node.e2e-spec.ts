@@ -44,7 +44,7 @@ describe('a node of the engine exec', () => {
     const { client, node } = await begin('echo begun; until [ -e go-on ]; do sleep 0.02; done; echo ended')
     const stream = client.nodes.stream(node.id)
 
-    await take(stream, (item) => item.type === 'delta' && item.data.text === 'begun\n', { timeout: 15_000 })
+    await take(stream, (item) => item.type === 'delta' && item.data.text === 'begun\n')
     expect((await client.nodes.retrieve(node.id)).status).toBe('active')
     writeFileSync(join(daemon.workDir, 'go-on'), '')
 
@@ -67,14 +67,14 @@ describe('a node of the engine exec', () => {
   it('ends with its program and all that it started when it is canceled', async () => {
     const word = `sleeper-${process.pid}`
     const { client, node } = await begin(`setsid sh -c 'sleep 600; : ${word}' & wait`)
-    await take(client.nodes.events(node.id), ({ type }) => type === 'tool.started', { timeout: 15_000 })
+    await take(client.nodes.events(node.id), ({ type }) => type === 'tool.started')
 
     await waitFor(() => isRunning(word), { what: 'what the program starts' })
 
     await client.nodes.cancel(node.id)
 
     expect(await client.nodes.waitForOutcome(node.id)).toMatchObject({ status: 'canceled', settled: true })
-    await waitFor(() => !isRunning(word), { timeout: 10_000, what: 'the end of what the program left running' })
+    await waitFor(() => !isRunning(word), { what: 'the end of what the program left running' })
   })
 })
 

@@ -19,14 +19,13 @@ beforeAll(async () => {
 afterAll(() => Promise.all([daemon.stop(), mock.stop()]))
 
 const file = (name: string): string => join(daemon.workDir, name)
-const appeared = (name: string): Promise<unknown> =>
-  waitFor(() => existsSync(file(name)), { timeout: 15_000, what: name })
+const appeared = (name: string): Promise<unknown> => waitFor(() => existsSync(file(name)), { what: name })
 
 /** A resident that rests, once its model has answered. */
 const resting = async (prompt: string): Promise<string> => {
   mock.conversation({ prompt }, [{ text: 'waiting' }])
   const { id } = await client.nodes.create({ prompt, cwd: daemon.workDir })
-  await waitFor(async () => (await client.nodes.retrieve(id)).status === 'idle', { timeout: 20_000, what: 'its rest' })
+  await waitFor(async () => (await client.nodes.retrieve(id)).status === 'idle', { what: 'its rest' })
   return id
 }
 
@@ -91,12 +90,9 @@ describe('a job', () => {
     ])
     const { id } = await client.nodes.create({ prompt: 'start the build and rest', cwd: daemon.workDir })
     const stream = client.nodes.stream(id, {}, { after: '0' })
-    const seen = await take(stream, (item) => item.type === 'job.output' && String(item.data.text).includes('one'), {
-      timeout: 20_000,
-    })
+    const seen = await take(stream, (item) => item.type === 'job.output' && String(item.data.text).includes('one'))
     expect(seen.at(-1)?.data).toMatchObject({ node_id: id, offset: 0 })
     await waitFor(async () => (await client.nodes.retrieve(id)).status === 'idle', {
-      timeout: 15_000,
       what: 'its rest',
     })
     const { data } = await client.nodes.jobs.list(id).page
@@ -107,9 +103,6 @@ describe('a job', () => {
     await take(
       events,
       ({ type, data: said }) => type === 'message.completed' && JSON.stringify(said).includes('I heard'),
-      {
-        timeout: 20_000,
-      },
     )
   })
 
@@ -123,7 +116,6 @@ describe('a job', () => {
     await client.nodes.message(id, { body: 'is it still there' })
     await waitFor(async () => (await client.nodes.retrieve(id)).generation > 1, { what: 'its next process' })
     await waitFor(async () => (await client.nodes.retrieve(id)).status === 'idle', {
-      timeout: 15_000,
       what: 'its rest',
     })
     daemon.processes.kill('daemon')
@@ -131,7 +123,7 @@ describe('a job', () => {
     await daemon.startAgain()
     expect(daemon.processes.find('host')).toEqual(host)
     const before = (await output(job)).size
-    await waitFor(async () => (await output(job)).size > before, { timeout: 10_000, what: 'more lines' })
+    await waitFor(async () => (await output(job)).size > before, { what: 'more lines' })
     expect(await read(job)).toMatchObject({ status: 'running' })
     const lines = (await output(job)).content.trim().split('\n').map(Number)
     expect(lines).toEqual(lines.map((_, at) => at + 1))
@@ -210,6 +202,6 @@ describe('a job', () => {
     expect(await output(job)).toMatchObject({ content: 'begun\n', running: false, next_offset: null })
     const events = await client.nodes.events(id).recorded()
     expect(events.data.filter(({ type }) => type === 'job.ended')).toHaveLength(1)
-    await waitFor(() => identify(daemon.processes.find('host')?.pid ?? 0), { timeout: 15_000, what: 'the next host' })
+    await waitFor(() => identify(daemon.processes.find('host')?.pid ?? 0), { what: 'the next host' })
   })
 })

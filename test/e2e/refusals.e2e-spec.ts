@@ -166,7 +166,7 @@ describe('a result', () => {
       exec: { argv: ['sh', '-c', 'read a; read b'] },
       result_schema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
     })
-    await take(client.nodes.events(id), ({ type }) => type === 'tool.started', { timeout: 15_000 })
+    await take(client.nodes.events(id), ({ type }) => type === 'tool.started')
     await expectRefused('result_schema_mismatch', `/v1/nodes/${id}/result`, { body: { value: { n: 'two' } } })
     await client.nodes.result.submit(id, { value: { n: 2 } })
 

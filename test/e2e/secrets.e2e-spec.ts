@@ -53,11 +53,11 @@ beforeAll(async () => {
   for (const name of ['postgres', 'nats', 'redis'] as const) {
     daemon.processes.kill(name)
     for (const path of ['/v1/nodes', '/v1/status', '/v1/model-auth']) await ask(path)
-    await waitFor(() => daemon.processes.find(name), { timeout: 20_000, what: name })
+    await waitFor(() => daemon.processes.find(name), { what: name })
   }
   const program = { engine: 'exec', exec: { argv: ['sh', '-c', 'env; until [ -e end ]; do sleep 0.02; done'] } }
   const working = await client.nodes.create({ ...here, ...program, prompt: 'work' })
-  await take(client.nodes.events(working.id), ({ type }) => type === 'tool.started', { timeout: 20_000 })
+  await take(client.nodes.events(working.id), ({ type }) => type === 'tool.started')
   for (const path of ['/v1/nodes', '/v1/status', '/v1/model-auth', '/v1/model-auth/readiness', '/v1/model-config'])
     await ask(path)
   for (const id of [seen.node_id, working.id]) {

@@ -23,7 +23,7 @@ const begin = async (script: string): Promise<string> => {
     lifecycle: 'terminal',
     exec: { argv: ['sh', '-c', script] },
   })
-  await take(client.nodes.events(id), ({ type }) => type === 'tool.started', { timeout: 15_000 })
+  await take(client.nodes.events(id), ({ type }) => type === 'tool.started')
   return id
 }
 

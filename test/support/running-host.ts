@@ -64,7 +64,7 @@ export class RunningHost {
       },
       stdio: ['ignore', 'inherit', 'inherit'],
     })
-    await waitFor(() => this.hellos.length > before, { timeout: 15_000, what: 'the first hello' })
+    await waitFor(() => this.hellos.length > before, { what: 'the first hello' })
   }
 
   launch(node: PlayedNode, url: string, input: { generation?: number; pool_key?: string } = {}) {

@@ -44,7 +44,7 @@ const watch = async (path: string, headers: Record<string, string> = {}): Promis
 const upTo = (last: number, first = 1): string[] =>
   Array.from({ length: last - first + 1 }, (_, at) => String(first + at))
 const sees = (watcher: TestWatcher, ids: string[]): Promise<unknown> =>
-  waitFor(() => watcher.ids.length >= ids.length, { what: `${ids.length} events`, timeout: 8000 }).then(() =>
+  waitFor(() => watcher.ids.length >= ids.length, { what: `${ids.length} events` }).then(() =>
     expect(watcher.ids).toEqual(ids),
   )
 
@@ -80,11 +80,11 @@ describe('events of a node', () => {
     wire.nodes.get(node)!.node.status = 'done'
     wire.record(node, 'node.done')
     wire.record(node, 'turn.ended')
-    await waitFor(() => watcher.ended && late.ended, { what: 'the streams to end', timeout: 8000 })
+    await waitFor(() => watcher.ended && late.ended, { what: 'the streams to end' })
     expect(watcher.ids).toEqual(upTo(3))
     expect(watcher.events.at(-1)).toMatchObject({ event: 'end', data: { reason: 'settled' } })
     const again = await watch(`/v1/nodes/${node}/events`)
-    await waitFor(() => again.ended, { what: 'the stream of an ended node to end', timeout: 8000 })
+    await waitFor(() => again.ended, { what: 'the stream of an ended node to end' })
     expect(again.ids).toEqual(upTo(3))
   })
 
@@ -95,7 +95,7 @@ describe('events of a node', () => {
     wire.record(node, 'node.done')
     await waitFor(() => watcher.events.at(-1)?.event === 'node.done')
     const plain = await watch(`/v1/nodes/${node}/events`)
-    await waitFor(() => plain.ended, { what: 'the stream of the root alone to end', timeout: 8000 })
+    await waitFor(() => plain.ended, { what: 'the stream of the root alone to end' })
     wire.record(child, 'node.bound')
     await waitFor(() => watcher.events.at(-1)?.event === 'node.bound')
     expect(watcher.ended).toBe(false)

@@ -292,7 +292,7 @@ describe('host', () => {
       await nats.restart()
       const { incarnation } = host.hellos[0]!
       const heard = host.hellos.length
-      const hello = await waitFor(() => host.hellos.slice(heard).find(({ live }) => live === 1), { timeout: 15_000 })
+      const hello = await waitFor(() => host.hellos.slice(heard).find(({ live }) => live === 1))
       expect(hello).toMatchObject({ incarnation, brokers: [{ node_id: node.id, generation: 1, pid }] })
       expect(alive(pid)).toBe(true)
     })

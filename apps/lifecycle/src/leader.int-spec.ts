@@ -59,7 +59,7 @@ describe('the writer', () => {
     const { epoch } = await lifecycle.call('lifecycle.status', {})
     await lifecycle.stopService(first)
     await second
-    const answer = await waitFor(() => lifecycle.call('lifecycle.status', {}), { timeout: 10_000 })
+    const answer = await waitFor(() => lifecycle.call('lifecycle.status', {}))
     expect(answer.epoch).toBeGreaterThan(epoch)
     expect(await lifecycle.retrieve(node.id)).toMatchObject({ status: 'active' })
   })

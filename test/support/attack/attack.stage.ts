@@ -128,7 +128,7 @@ export class AttackStage {
       ...{ prompt: `keep ${this.canary}`, cwd: this.victimDir, engine: 'exec' },
       exec: { argv: ['bash', '-c', script], env: { WORD: this.canary } },
     })
-    await waitFor(() => readdirSync(this.victimDir).includes('ready'), { timeout: 20_000, what: 'the victim' })
+    await waitFor(() => readdirSync(this.victimDir).includes('ready'), { what: 'the victim' })
     const job = await this.owner<{ id: string }>(`/v1/nodes/${this.victim.id}/jobs`, {
       command: 'cat secret.txt; sleep 600',
     })

@@ -56,7 +56,7 @@ const startHost = async (): Promise<void> => {
     },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
-  await waitFor(() => hellos > before, { timeout: 15_000, what: 'the first hello' })
+  await waitFor(() => hellos > before, { what: 'the first hello' })
 }
 
 beforeAll(async () => {
@@ -168,16 +168,16 @@ describe('a command of the owner', () => {
 
   it('that takes too long is ended with all that it started', async () => {
     const command = 'setsid sleep 4001 & env -i setsid sleep 4002 & (trap "" TERM; sleep 4003) & echo begun; sleep 4004'
-    const answer = await ask({ command, timeout: 400 })
+    const answer = await ask({ command, timeout: 2000 })
     expect(answer).toMatchObject({ exit_code: null, timed_out: true, stdout: 'begun\n' })
-    expect(answer.duration_ms).toBeLessThan(2500)
+    expect(answer.duration_ms).toBeLessThan(20_000)
     expect(living('sleep 400')).toBe(0)
   })
 
   it('leaves nothing running, and what holds its output does not hold the answer', async () => {
     const answer = await ask({ command: 'sleep 4010 & setsid sleep 4011 & (setsid sleep 4012 &) ; echo done' })
     expect(answer).toMatchObject({ exit_code: 0, stdout: 'done\n' })
-    expect(answer.duration_ms).toBeLessThan(2000)
+    expect(answer.duration_ms).toBeLessThan(15_000)
     expect(living('sleep 401')).toBe(0)
   })
 
@@ -187,7 +187,7 @@ describe('a command of the owner', () => {
     await waitFor(() => living('sleep 402') >= 2)
     leaving.abort()
     expect(await call).toBe('client_closed')
-    await waitFor(() => living('sleep 402') === 0, { timeout: 3000 })
+    await waitFor(() => living('sleep 402') === 0)
   })
 
   it('is refused beyond the cap, and runs again when there is room', async () => {
@@ -213,7 +213,7 @@ describe('the output of a command', () => {
     expect(answer.stdout).toMatch(/^first\na+\n\[… \d+ bytes left out …\]\na+\nlast\n$/)
     expect(answer.stdout.length).toBeLessThan(1024 * 1024 + 64)
     expect(residentOf(host) - before).toBeLessThan(120 * 1024 * 1024)
-  }, 90_000)
+  }, 120_000)
 
   it('is cut between characters, and what is none is replaced', async () => {
     const { stdout } = await ask({ command: 'yes "🦉€é" | head -c 3000000' })
@@ -267,7 +267,7 @@ describe('a command of a node', () => {
   it('is ended with all that it started: time-out, background, caller gone', async () => {
     const actor = node()
     const command = '(setsid env -i sleep 4041 &); trap "" TERM; echo begun; sleep 4042'
-    expect(await ask({ command, timeout: 500 }, { actor })).toMatchObject({ timed_out: true, stdout: 'begun\n' })
+    expect(await ask({ command, timeout: 2000 }, { actor })).toMatchObject({ timed_out: true, stdout: 'begun\n' })
     expect(await ask({ command: '(setsid env -i sleep 4043 &); echo done' }, { actor })).toMatchObject({
       exit_code: 0,
       stdout: 'done\n',
@@ -279,7 +279,7 @@ describe('a command of a node', () => {
     await waitFor(() => living('sleep 4045') > 0)
     leaving.abort()
     await call
-    await waitFor(() => living('sleep 404') === 0, { timeout: 3000 })
+    await waitFor(() => living('sleep 404') === 0)
   })
 
   it('is for the owner and for nodes only', async () => {
@@ -348,7 +348,7 @@ describe('a repeated key', () => {
     const sandboxed = refusal(ask({ command: 'sleep 4062' }, { actor: node(), signal: leaving.signal }))
     await waitFor(() => living('sleep 4061') > 0 && living('sleep 4062') > 0)
     await stopHost('SIGKILL')
-    await waitFor(() => living('sleep 4062') === 0, { timeout: 3000 })
+    await waitFor(() => living('sleep 4062') === 0)
     await startHost()
     leaving.abort()
     await Promise.all([call, sandboxed])

@@ -60,7 +60,7 @@ beforeAll(async () => {
     },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
-  await waitFor(() => heard, { timeout: 15_000, what: 'the first hello' })
+  await waitFor(() => heard, { what: 'the first hello' })
 })
 
 afterAll(async () => {

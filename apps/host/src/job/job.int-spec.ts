@@ -76,7 +76,7 @@ class JobHost {
       },
       stdio: ['ignore', 'inherit', 'inherit'],
     })
-    await waitFor(() => this.hellos.length > before, { timeout: 15_000, what: 'the first hello' })
+    await waitFor(() => this.hellos.length > before, { what: 'the first hello' })
   }
 
   get incarnation(): string {
@@ -122,7 +122,7 @@ class JobHost {
   }
 
   appeared(name: string): Promise<unknown> {
-    return waitFor(() => existsSync(this.file(name)), { timeout: 15_000, what: name })
+    return waitFor(() => existsSync(this.file(name)), { what: name })
   }
 
   async stop(signal: NodeJS.Signals): Promise<void> {

@@ -46,7 +46,7 @@ describe('a job of a host that is not heard', () => {
 
   it('counts as running, and says that nobody can tell', async () => {
     const job = await stranded()
-    const said = await waitFor(async () => (await read(job)).error, { timeout: 10_000, what: 'word of the silence' })
+    const said = await waitFor(async () => (await read(job)).error, { what: 'word of the silence' })
     expect(said).toContain('gone is not heard')
     expect(await read(job)).toMatchObject({ status: 'running', ended_at: null })
   })

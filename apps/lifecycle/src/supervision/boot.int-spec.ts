@@ -7,7 +7,7 @@ afterEach(() => lifecycle.stop())
 
 describe('a process that never binds', () => {
   it('is given up after the grace, with a notice to the parent, and ended', async () => {
-    lifecycle = await LifecycleUnderTest.start({ settings: { SVC_BOOT_GRACE_MS: 1000 } })
+    lifecycle = await LifecycleUnderTest.start({ settings: { SVC_BOOT_GRACE_MS: 5000 } })
     const { node: parent, broker, assignment } = await lifecycle.running()
     await broker.turn(1, assignment.mail)
     const child = await lifecycle.create({ parent_id: parent.id })
@@ -15,7 +15,7 @@ describe('a process that never binds', () => {
     await lifecycle.host.hello()
     const dead = await lifecycle.until(child.id, 'dead')
     expect(dead.fault).toMatchObject({ kind: 'other' })
-    expect(dead.fault?.message).toContain('within 1 s')
+    expect(dead.fault?.message).toContain('within 5 s')
     await waitFor(() => lifecycle.host.stops.some(({ node_id }) => node_id === child.id))
     expect((await lifecycle.bound(parent.id, 2)).assignment.mail).toMatchObject([{ kind: 'notice', tier: 'urgent' }])
   })

@@ -116,7 +116,7 @@ describe('a call that was under way when its node ended', () => {
         await lifecycle.host.hello()
         return (await endOf(node.id)).settled
       },
-      { timeout: 15_000, interval: 200 },
+      { interval: 200 },
     )
 
     expect(await endOf(node.id)).toMatchObject({ call: 'outcome_unknown', turn: 'completed' })

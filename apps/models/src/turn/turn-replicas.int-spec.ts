@@ -47,7 +47,7 @@ const startProcess = async (): Promise<ChildProcess> => {
   child.stdout?.on('data', (chunk: Buffer) => {
     said += chunk.toString()
   })
-  await waitFor(() => said.includes('"msg":"serving"'), { timeout: 15_000, what: 'a second process of the service' })
+  await waitFor(() => said.includes('"msg":"serving"'), { what: 'a second process of the service' })
   return child
 }
 
@@ -63,7 +63,7 @@ describe('a call that nobody asks for again', () => {
     const asked = answered(ask(models, turnCall(running)))
     await waitFor(() => isStarted(running))
     const sweep = models.service.app.get(TurnSweep, { strict: false })
-    await waitFor(async () => (await sweep.round()) === 1, { timeout: 10_000 })
+    await waitFor(async () => (await sweep.round()) === 1)
     expect(await rows(left)).toMatchObject([{ attempt: 1, status: 'outcome_unknown' }])
     expect(await isStarted(running)).toBe(true)
     release()
@@ -118,7 +118,7 @@ describe('a process of the service that is killed in the middle of a call', () =
       { attempt: 1, status: 'outcome_unknown' },
       { attempt: 2, status: 'completed' },
     ])
-  }, 40_000)
+  })
 
   it('is still waited for when it is only paused', async () => {
     const child = await startProcess()
@@ -143,5 +143,5 @@ describe('a process of the service that is killed in the middle of a call', () =
     expect(bought(models.mock)).toBe(1)
     child.kill('SIGTERM')
     await once(child, 'exit')
-  }, 40_000)
+  })
 })

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,9 +21,7 @@ export class NatsProcess {
    */
   static async start(config?: string): Promise<NatsProcess> {
     const port = await freePort()
-    const file = config === undefined ? undefined : join(mkdtempSync(join(tmpdir(), 'svc-nats-')), 'nats.conf')
-    if (file !== undefined) writeFileSync(file, config ?? '')
-    return new NatsProcess(await launch(port, file), port, file)
+    return new NatsProcess(await launch(port, config), port, config)
   }
 
   get url(): string {
@@ -57,16 +55,15 @@ export class NatsProcess {
   }
 }
 
-async function launch(port: number, config: string | undefined): Promise<ChildProcess> {
+async function launch(port: number, config = ''): Promise<ChildProcess> {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-nats-'))
+  const file = join(directory, 'nats.conf')
+  writeFileSync(file, config)
   const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` }
-  const child = spawn(
-    'nats-server',
-    ['--addr', '127.0.0.1', '--port', String(port), ...(config === undefined ? [] : ['--config', config])],
-    {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env,
-    },
-  )
+  const child = spawn('nats-server', ['--addr', '127.0.0.1', '--port', String(port), '--config', file], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env,
+  })
   await new Promise<void>((resolve, reject) => {
     let log = ''
     child.once('error', reject)
@@ -75,7 +72,7 @@ async function launch(port: number, config: string | undefined): Promise<ChildPr
       log = (log + chunk.toString()).slice(-4000)
       if (log.includes('Server is ready')) resolve()
     })
-  })
+  }).finally(() => rmSync(directory, { recursive: true }))
   child.stderr?.removeAllListeners('data').resume()
   child.unref()
   ;(child.stderr as { unref?: () => void } | null)?.unref?.()

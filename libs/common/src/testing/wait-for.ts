@@ -1,13 +1,15 @@
 /** The only file that waits by the clock in tests; everything else waits for what it is about to assert. */
 
 export interface WaitOptions {
-  /** Milliseconds until it gives up. Default 5,000. */
+  /** Milliseconds until it gives up. Default 20,000: a wait that succeeds costs none of it, however busy the machine. */
   timeout?: number
   /** Milliseconds between two looks. Default 10. */
   interval?: number
   /** Named in the error. */
   what?: string
 }
+
+const patience = 20_000
 
 const nap = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -21,7 +23,7 @@ export async function waitFor<T>(
   look: () => T | Promise<T>,
   options: WaitOptions = {},
 ): Promise<Exclude<T, false | null | undefined>> {
-  const { timeout = 5000, interval = 10, what = 'the state waited for' } = options
+  const { timeout = patience, interval = 10, what = 'the state waited for' } = options
   const until = performance.now() + timeout
   let last: unknown
   let cause: unknown
@@ -41,14 +43,14 @@ export async function waitFor<T>(
 /**
  * The first `count` items of a stream, or those up to and including the first that `until` accepts; then ends it.
  *
- * @throws Error after `timeout` (default 5,000 ms), with what came so far, or when the stream ends before that.
+ * @throws Error after `timeout` (default 20,000 ms), with what came so far, or when the stream ends before that.
  */
 export async function take<T>(
   stream: AsyncIterable<T>,
   wanted: number | ((item: T) => boolean),
   options: { timeout?: number } = {},
 ): Promise<T[]> {
-  const { timeout = 5000 } = options
+  const { timeout = patience } = options
   const iterator = stream[Symbol.asyncIterator]()
   const items: T[] = []
   let timer: NodeJS.Timeout | undefined

@@ -8,7 +8,7 @@ import { asked, failure, gate, probe } from './bus.fixture.js'
 import { encode } from './codec.js'
 
 /** Beats of a test's peers (ms). */
-const pulse = { beat: 50, silence: 300 }
+const pulse = { beat: 50, silence: 1000 }
 
 let gateway: TestPeer
 const peers: TestPeer[] = []

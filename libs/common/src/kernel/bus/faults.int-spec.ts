@@ -50,7 +50,7 @@ describe('when NATS is lost', () => {
     const whileDown = await failure(gateway.bus.call(probe.wait, asked(), {}))
     expect(whileDown).toMatchObject({ code: 'service_unavailable', fields: { service: 'lifecycle' } })
     expect(gateway.bus.publish(subjects.nodeLive('node_a'), {})).toBe(false)
-    expect(systemClock.monotonic() - killed).toBeLessThan(4000)
+    expect(systemClock.monotonic() - killed).toBeLessThan(9000)
     expect(gateway.inbox.size).toBe(0)
   })
 
@@ -66,7 +66,7 @@ describe('when NATS is lost', () => {
     await join(nats.url, 'lifecycle', { operations: [probe.wait], handlers })
     const gateway = await join(nats.url, 'gateway')
     const leaving = new AbortController()
-    const call = failure(gateway.bus.call(probe.wait, asked({ signal: leaving.signal }), {}, { timeout: 1500 }))
+    const call = failure(gateway.bus.call(probe.wait, asked({ signal: leaving.signal }), {}, { timeout: 5000 }))
     await begun.promise
     await nats.stop()
     leaving.abort()
@@ -151,7 +151,7 @@ describe('the permissions of a service', () => {
     expect(error).toMatchObject({ code: 'internal', fields: { service: 'lifecycle' } })
     expect(error.message).toContain('svc.cmd.lifecycle.probe.wait')
     expect((await failure(gateway.bus.stream(probe.flow, asked(), {}).next())).code).toBe('internal')
-    expect(systemClock.monotonic() - started).toBeLessThan(4000)
+    expect(systemClock.monotonic() - started).toBeLessThan(9000)
     expect(gateway.inbox.size).toBe(0)
   })
 

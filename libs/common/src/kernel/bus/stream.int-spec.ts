@@ -9,7 +9,8 @@ import { subjects } from '../subjects.js'
 import { asked, failure, gate, probe } from './bus.fixture.js'
 import { decode, encode, encodeItems, type Frame } from './codec.js'
 
-const quick = { beat: 30, silence: 120 }
+/** Silent for good is who says nothing for a second; a busy machine says nothing for some tenths of one. */
+const quick = { beat: 50, silence: 1000 }
 let gateway: TestPeer
 const peers: TestPeer[] = []
 

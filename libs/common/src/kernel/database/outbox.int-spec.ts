@@ -42,7 +42,7 @@ describe('the outbox', () => {
     relay(async (message) => void got.push(message), 60_000)
     await waitFor(async () => (await open()) === 0)
     await send('a')
-    await waitFor(async () => got.length === 1 && (await open()) === 0, { timeout: 2000 })
+    await waitFor(async () => got.length === 1 && (await open()) === 0)
     expect(got[0]).toMatchObject({ key: 'a', target: 'models', type: 'usage', payload: { key: 'a' }, attempts: 1 })
     expect(await canvas.database.query('SELECT 1 FROM canvas.outbox')).toHaveLength(1)
   })

@@ -154,7 +154,7 @@ describe('a server that dies', () => {
     process.kill(killed, 'SIGKILL')
 
     await waitFor(() => pidOf(name) !== killed, { what: 'a new process' })
-    if (name === 'postgres') await waitFor(() => query(databaseUrl, 'select 1'), { timeout: 10_000 })
+    if (name === 'postgres') await waitFor(() => query(databaseUrl, 'select 1'))
     if (name === 'nats') await waitFor(() => reachable(new URL(natsUrl)))
     if (name === 'redis') {
       const redis = new Redis(redisUrl)
