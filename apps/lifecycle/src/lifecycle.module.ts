@@ -19,6 +19,8 @@ import { LastWord } from './broker/last-word.service.js'
 import { SignalHub } from './broker/signal.hub.js'
 import { SignalService } from './broker/signal.service.js'
 import { TurnEndService } from './broker/turn-end.service.js'
+import { CancelService } from './cancel/cancel.service.js'
+import { KinRepository } from './cancel/kin.repository.js'
 import { AttentionService } from './canvas/attention.service.js'
 import { CanvasRepository } from './canvas/canvas.repository.js'
 import { CanvasRpc } from './canvas/canvas.rpc.js'
@@ -147,6 +149,8 @@ export class LifecycleModule {
         Engagements,
         ModelCheck,
         Waiters,
+        KinRepository,
+        CancelService,
         NodeRpc,
         ProfileRepository,
         ProfileService,

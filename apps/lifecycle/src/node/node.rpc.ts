@@ -3,6 +3,7 @@ import { contract, type InputOf, type OutputOf } from '#common/contract/index.js
 import { Handles } from '#common/kernel/bus/handles.decorator.js'
 import type { Context } from '#common/kernel/context.js'
 import type { Written } from '#common/kernel/database/writer.js'
+import { CancelService } from '../cancel/cancel.service.js'
 import { EventService } from '../events/event.service.js'
 import { ReportService } from '../report/report.service.js'
 import { CreateNodeService } from './create-node.service.js'
@@ -17,6 +18,7 @@ export class NodeRpc {
   constructor(
     private readonly creation: CreateNodeService,
     private readonly nodes: NodeService,
+    private readonly cancels: CancelService,
     private readonly outcomes: OutcomeService,
     private readonly reports: ReportService,
     private readonly events: EventService,
@@ -64,7 +66,7 @@ export class NodeRpc {
     ctx: Context,
     input: InputOf<(typeof op)['nodes.cancel']>,
   ): Promise<OutputOf<(typeof op)['nodes.cancel']>> {
-    return answer(ctx, await this.nodes.cancel(ctx, input))
+    return answer(ctx, await this.cancels.request(ctx, input))
   }
 
   @Handles(op['nodes.outcome'])

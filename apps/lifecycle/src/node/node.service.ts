@@ -20,7 +20,6 @@ import { NodeTransitions } from './node.transition.js'
 const list = contract['nodes.list']
 const message = contract['nodes.message']
 const interrupt = contract['nodes.interrupt']
-const cancel = contract['nodes.cancel']
 
 /** What a person or another node does to a node that exists. */
 @Injectable()
@@ -107,16 +106,6 @@ export class NodeService {
       within.tx.emit({ nodeId: node.id, type: 'node.interrupted', data: { turn: node.turn } })
       within.tx.afterCommit(() => this.signals.send(node.id, { type: 'interrupt', request: node.turn }))
       return { interrupted: true }
-    })
-  }
-
-  /** Cancels this node for good; the nodes below it go on and are listed as spared. */
-  cancel(ctx: Context, input: InputOf<typeof cancel>): Promise<Written<OutputOf<typeof cancel>>> {
-    return this.writer.once(ctx, { operation: cancel.name, input }, async (within) => {
-      const family = await this.nodes.lockFamily(within.tx, input.id)
-      await this.access.requireOwn(ctx, within.tx, family.node)
-      const canceled = this.engagements.cancel(within, family)
-      return { canceled: [canceled.id], spared: await this.nodes.below(within.tx, canceled.id) }
     })
   }
 

@@ -123,7 +123,9 @@ export const nodeOperations = [
   operation({
     name: 'nodes.cancel',
     kind: 'route',
-    summary: 'Cancel a node for good',
+    summary: 'Cancel a node for good, with all below it that nobody else watches',
+    description:
+      'Ends the node and every node below it all of whose subscribers end with it; those that somebody outside watches are spared and go on where they are.',
     service: 'lifecycle',
     method: 'POST',
     path: '/v1/nodes/{id}/cancel',
