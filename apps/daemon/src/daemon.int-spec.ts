@@ -47,8 +47,12 @@ const launchUntilReady = async (): Promise<ChildProcess> => {
   return child
 }
 
-/** Without services nobody hears the host; it counts its nodes once it is on the bus, whose end it then survives. */
-const hostIsUp = () => waitFor(() => existsSync(join(dataDir, 'run', 'host.json')), { ...patience, what: 'the host' })
+/** Without services nobody hears the host. One that serves survives the end of the bus; one that still starts does not. */
+const hostServes = () =>
+  waitFor(() => readFileSync(join(dataDir, 'log/host.log'), 'utf8').includes('"msg":"serving"'), {
+    ...patience,
+    what: 'the host',
+  })
 
 const end = async (child: ChildProcess, name: NodeJS.Signals): Promise<number | null> => {
   const ended = once(child, 'exit')
@@ -178,7 +182,7 @@ describe('stopping', () => {
   it('takes over the host of before, unless that started with other settings', async () => {
     const hostOf = (): string => readFileSync(join(dataDir, 'run', 'host.pid'), 'utf8')
     const first = await launchUntilReady()
-    await hostIsUp()
+    await hostServes()
     await end(first, 'SIGTERM')
     const before = hostOf()
     await end(await launchUntilReady(), 'SIGTERM')

@@ -10,6 +10,7 @@ import {
 import { systemClock } from '../clock.js'
 import { SvcError } from '../errors.js'
 import { compareAndSet, lockRows, setLocked } from './rows.js'
+import type { Tx } from './tx.js'
 import { Writer } from './writer.js'
 
 let canvas: Canvas
@@ -20,6 +21,12 @@ afterAll(() => canvas.close())
 
 const nameOf = async (id: string): Promise<string | undefined> =>
   (await canvas.database.query<{ name: string }>('SELECT name FROM canvas.nodes WHERE id = $1', [id]))[0]?.name
+
+/** What a busy machine delays is not a transaction that was given up: of contention only deadlocks are left. */
+const patient = async (tx: Tx): Promise<void> => {
+  await tx.query('SET LOCAL lock_timeout = 0')
+  await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0')
+}
 
 describe('transact', () => {
   it('commits record, event and message together, then publishes, then runs the effects', async () => {
@@ -113,6 +120,7 @@ describe('transact', () => {
       Array.from({ length: 20 }, (_, at) =>
         canvas.writer.transact(ownerContext(), async ({ tx }) => {
           attempts += 1
+          await patient(tx)
           const rows = await lockRows<{ id: string; version: number }>(
             tx,
             'canvas.nodes',
@@ -198,14 +206,16 @@ describe('once', () => {
   })
 
   it('says that the first is still running when it takes longer than 2 s', async () => {
-    const begun = Promise.withResolvers<void>()
+    const [begun, refused] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const first = canvas.writer.once(ownerContext({ idempotencyKey: 'k5' }), request, async ({ tx }) => {
+      await patient(tx)
       begun.resolve()
-      await tx.query('SELECT pg_sleep(2.5)')
+      await refused.promise
       return { id: 'first' }
     })
     await begun.promise
     await expect(create('k5')).rejects.toMatchObject({ code: 'idempotency_in_progress' })
+    refused.resolve()
     await first
     expect(await create('k5')).toEqual({ value: { id: 'first' }, replayed: true })
   })
