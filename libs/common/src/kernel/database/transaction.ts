@@ -110,7 +110,10 @@ export class Transaction implements Tx {
   async #rollback(): Promise<boolean> {
     try {
       await this.#returnPrisma()
-      await this.#run('ROLLBACK')
+      const undone = this.#run('ROLLBACK')
+      // at once: what another branch of the work still sends would come after it, and stand by itself
+      this.#ended = true
+      await undone
       return true
     } catch {
       return false // the caller throws the error that led here; this connection is not used again

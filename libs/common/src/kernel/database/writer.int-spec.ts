@@ -79,6 +79,23 @@ describe('transact', () => {
     expect(await nameOf(message)).toBeUndefined()
   })
 
+  // What came after the ROLLBACK was once committed by itself.
+  it('lets nothing through that a part of the work still sends when another has failed', async () => {
+    const id = await createNode(canvas)
+    const late: Promise<unknown>[] = []
+    const failing = canvas.writer.transact(ownerContext(), async ({ tx }) => {
+      const goesOn = async (): Promise<void> => {
+        for (;;) await tx.count(`UPDATE canvas.nodes SET name = 'late' WHERE id = $1`, [id])
+      }
+      late.push(goesOn().catch((error: unknown) => error))
+      await tx.query('SELECT 1')
+      throw new SvcError('quota_exceeded')
+    })
+    await expect(failing).rejects.toMatchObject({ code: 'quota_exceeded' })
+    expect(await late[0]).toMatchObject({ message: 'the transaction has ended already' })
+    expect(await nameOf(id)).toBe('n')
+  })
+
   it('gives Prisma the same transaction', async () => {
     const id = await createNode(canvas)
     await canvas.writer.transact(ownerContext(), async ({ tx }) => {
