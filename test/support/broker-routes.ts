@@ -162,6 +162,8 @@ export class PlayedNode {
       scopes: ['*'],
       result_schema: null,
       parent: null,
+      depth: 0,
+      persona: null,
       reported: false,
       next_ord: this.journal.length + 1,
       journal: this.#page(1),

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { type DynamicModule, Module } from '@nestjs/common'
 import { operations } from '#common/contract/index.js'
 import { Bus } from '#common/kernel/bus/bus.js'
@@ -60,6 +61,9 @@ import { NodeTransitions } from './node/node.transition.js'
 import { OutcomeService } from './node/outcome.service.js'
 import { SchemaChecker } from './node/schema.checker.js'
 import { Waiters } from './node/waiters.js'
+import { KindRpc } from './persona/kind.rpc.js'
+import { KindService, PERSONAS } from './persona/kind.service.js'
+import { PersonaDirectory } from './persona/persona.directory.js'
 import { ProfileRepository } from './profile/profile.repository.js'
 import { ProfileRpc } from './profile/profile.rpc.js'
 import { ProfileService } from './profile/profile.service.js'
@@ -86,6 +90,10 @@ import { WorktreeService } from './worktree/worktree.service.js'
 
 const kernel = ({ settings, log }: ServiceSetup) => [
   { provide: CLOCK, useValue: systemClock },
+  {
+    provide: PERSONAS,
+    useFactory: () => new PersonaDirectory(settings.SVC_PERSONAS_DIR ?? join(settings.SVC_DATA_DIR, 'personas')),
+  },
   { provide: NODE_TOKEN_KEY, useFactory: () => loadNodeTokenKey(settings) },
   {
     provide: Database,
@@ -152,6 +160,8 @@ export class LifecycleModule {
         KinRepository,
         CancelService,
         NodeRpc,
+        KindService,
+        KindRpc,
         ProfileRepository,
         ProfileService,
         ProfileRpc,

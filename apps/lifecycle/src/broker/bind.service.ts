@@ -92,6 +92,8 @@ export class BindService {
       model: node.model,
       scopes: node.scopes,
       result_schema: node.result_schema,
+      depth: node.depth,
+      persona: node.persona,
       parent: parent ? { id: parent.id, name: parent.name } : null,
       reported: final !== null,
       context: node.context,

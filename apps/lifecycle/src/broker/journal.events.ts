@@ -92,6 +92,10 @@ export const eventsOf = (entry: JournalEntry): Shown[] => {
         },
       ]
     }
+    case 'compacted': {
+      const { step, kept, summary } = entry
+      return [{ type: 'context.compacted', data: { turn, step, kept, ...(summary === null ? {} : cut(summary)) } }]
+    }
     case 'turn_ended':
       return [{ type: 'turn.ended', data: { turn, status: entry.status, fault: entry.fault ?? null } }]
   }

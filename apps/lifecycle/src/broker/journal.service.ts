@@ -125,6 +125,8 @@ export class JournalService {
             at,
           })
           break
+        case 'compacted':
+          break
         case 'turn_ended':
           node = await this.turnEnds.end(ctx, { node, subscribers: family.subscribers }, entry)
           break

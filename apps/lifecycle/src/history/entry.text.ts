@@ -42,6 +42,9 @@ export const textsOf = (entry: JournalEntry): EntryText[] => {
       return [{ kind: 'tool', label: entry.name, text: inputText(entry.input) }]
     case 'tool_ended':
       return [{ kind: 'tool', label: entry.name, text: entry.output }]
+    // tells again what stands in the entries before it
+    case 'compacted':
+      return []
     case 'turn_ended':
       return entry.fault ? [{ kind: 'tool', label: `fault: ${entry.fault.kind}`, text: entry.fault.message }] : []
   }

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { contract, type InputOf, type Node, nodeLimits, type Strength } from '#common/contract/index.js'
+import { contract, type InputOf, type Node, nodeLimits } from '#common/contract/index.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { actorRefOf, type Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
@@ -8,6 +8,7 @@ import { type TxContext, Writer, type Written } from '#common/kernel/database/wr
 import { hasCode, SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
 import { MailRepository } from '../mail/mail.repository.js'
+import { type KindDefaults, KindService } from '../persona/kind.service.js'
 import { ProfileService } from '../profile/profile.service.js'
 import { SandboxGate } from '../sandbox/sandbox.gate.js'
 import { LaunchQueue } from '../supervision/launch.queue.js'
@@ -35,6 +36,21 @@ interface Origin {
 interface Prepared {
   readonly refusal?: SvcError
   readonly place?: MadePlace | undefined
+  readonly kind?: KindDefaults
+}
+
+/**
+ * The model that its maker names; else the strength of its kind, else of its parent. A parent's own `provider/model` goes
+ * on to its children: who chose it meant their work too.
+ */
+const modelFor = (
+  { model }: Create,
+  kind: KindDefaults,
+  parent: NodeRecord | null | undefined,
+): NodeRecord['model'] => {
+  const override = model ? model.override : parent?.model.override
+  const strength = model ? model.strength : (kind.strength ?? parent?.model.strength)
+  return { strength: strength ?? 'medium', ...(override !== undefined && { override }) }
 }
 
 const refuse = (pointer: string, message: string): never => {
@@ -52,6 +68,7 @@ export class CreateNodeService {
     private readonly models: ModelCheck,
     private readonly schemas: SchemaChecker,
     private readonly profiles: ProfileService,
+    private readonly kinds: KindService,
     private readonly launches: LaunchQueue,
     private readonly worktrees: WorktreeMaking,
     private readonly homes: WorktreeHomes,
@@ -68,13 +85,13 @@ export class CreateNodeService {
    */
   async create(ctx: Context, asked: Create): Promise<Written<Node>> {
     const id = newId('node')
-    const { input, refusal, place } = await this.profiled(ctx, id, asked)
+    const { input, refusal, place, kind } = await this.profiled(ctx, id, asked)
     return this.writer.once(ctx, { operation: create.name, input: asked }, async (within) => {
       // thrown here, since a repeated request is given its first answer whatever has changed since
       if (refusal) throw refusal
       const origin = await this.originOf(within, input)
       const { parent } = origin
-      const node = this.build(ctx, { ...input, id, place }, origin)
+      const node = this.build(ctx, { ...input, id, place, defaults: kind as KindDefaults }, origin)
       await this.homes.requireUsable(within.tx, node, 'spawn')
       await this.sandbox.requireSomewhere(within.tx, node)
       await this.requirePlace(within, node)
@@ -115,9 +132,12 @@ export class CreateNodeService {
   /** What others are asked: where its worktree would stand, or why this node can't be made now. */
   private async prepare(ctx: Context, id: string, input: Create): Promise<Prepared> {
     try {
+      const kind = await this.kinds.require(input.kind ?? 'general')
       if (input.result_schema) await this.schemas.requireUsable(input.result_schema)
-      if ((input.engine ?? 'loop') === 'loop') await this.models.require(ctx, await this.modelOf(ctx, input))
-      return { place: await this.worktrees.prepare(ctx, id, input) }
+      if ((input.engine ?? 'loop') === 'loop') {
+        await this.models.require(ctx, await this.modelOf(ctx, input, kind))
+      }
+      return { kind, place: await this.worktrees.prepare(ctx, id, input) }
     } catch (error) {
       if (hasCode(error, 'validation_failed', 'model_not_configured', 'worktree_refused', 'path_outside_scope'))
         return { refusal: error }
@@ -125,10 +145,10 @@ export class CreateNodeService {
     }
   }
 
-  private async modelOf(ctx: Context, input: Create): Promise<{ strength?: string; override?: string | undefined }> {
+  private async modelOf(ctx: Context, input: Create, kind: KindDefaults): Promise<NodeRecord['model']> {
     const parentId = input.root ? undefined : (input.parent_id ?? ctx.actor.nodeId)
-    if (input.model || parentId === undefined) return input.model ?? {}
-    return (await this.nodes.find(this.database, parentId))?.model ?? {}
+    const parent = input.model || parentId === undefined ? undefined : await this.nodes.find(this.database, parentId)
+    return modelFor(input, kind, parent)
   }
 
   private check(input: Create): void {
@@ -190,20 +210,19 @@ export class CreateNodeService {
 
   private build(
     ctx: Context,
-    input: Create & { id: string; place: MadePlace | undefined },
+    input: Create & { id: string; place: MadePlace | undefined; defaults: KindDefaults },
     { parent, maker }: Origin,
   ): NodeRecord {
     const now = new Date(this.clock.now())
-    const { id, place } = input
+    const { id, place, defaults } = input
     const kind = input.kind ?? 'general'
-    const model: { strength?: Strength; override?: string | undefined } = input.model ?? parent?.model ?? {}
     return {
       ...blank,
       id,
       name: input.name ?? kind,
       kind,
-      mode: input.mode ?? 'base',
-      lifecycle: input.lifecycle ?? (parent ? 'terminal' : 'resident'),
+      mode: input.mode ?? defaults.mode ?? 'base',
+      lifecycle: input.lifecycle ?? defaults.lifecycle ?? (parent ? 'terminal' : 'resident'),
       status: 'active',
       parent_id: parent?.id ?? null,
       root_id: parent?.root_id ?? id,
@@ -213,10 +232,7 @@ export class CreateNodeService {
       exec: input.exec ?? null,
       cwd: place?.cwd ?? input.cwd ?? (parent as NodeRecord).cwd,
       worktree: place?.worktree ?? null,
-      model: {
-        strength: model.strength ?? 'medium',
-        ...(model.override !== undefined && { override: model.override }),
-      },
+      model: modelFor(input, defaults, parent),
       scopes: grantScopes(ctx.actor.scopes, maker?.scopes, input.scopes),
       scopes_explicit: input.scopes !== undefined,
       principal: maker?.principal ?? ctx.actor.principal,
@@ -228,6 +244,7 @@ export class CreateNodeService {
       engagement: 1,
       broker_state: 'launching',
       result_schema: input.result_schema ?? null,
+      persona: defaults.persona,
       created_at: now,
       updated_at: now,
     }

@@ -7,6 +7,7 @@ import type {
   Strength,
   Succession,
 } from '#common/contract/node.schema.js'
+import type { Persona } from '#common/contract/persona.schema.js'
 import { isoTime } from '#common/kernel/clock.js'
 import { toWorktree, type WorktreeRecord } from '../worktree/worktree.record.js'
 
@@ -54,6 +55,8 @@ export interface NodeRecord {
   readonly launches: Date[]
   readonly interrupt_request: number
   readonly result_schema: Record<string, unknown> | null
+  /** The role that a file of the owner's gave it when it was made. */
+  readonly persona: Persona | null
   readonly input_tokens: number
   readonly output_tokens: number
   readonly cached_tokens: number

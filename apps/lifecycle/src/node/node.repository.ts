@@ -6,7 +6,15 @@ import type { Reader, Tx } from '#common/kernel/database/tx.js'
 import { SvcError } from '#common/kernel/errors.js'
 import type { NodeRecord } from './node.record.js'
 
-const jsonColumns = new Set<keyof NodeRecord>(['forked_from', 'exec', 'worktree', 'model', 'result_schema', 'fault'])
+const jsonColumns = new Set<keyof NodeRecord>([
+  'forked_from',
+  'exec',
+  'worktree',
+  'model',
+  'result_schema',
+  'persona',
+  'fault',
+])
 
 const column = (name: string, value: unknown): unknown =>
   jsonColumns.has(name as keyof NodeRecord) ? json(value) : value

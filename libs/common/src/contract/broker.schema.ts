@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { jsonSchema, nodeId, time } from './common.schema.js'
 import { delta, execSpec, faultKinds, messageTiers } from './node.schema.js'
-
+import { persona } from './persona.schema.js'
 export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
+
 /** What the strictest provider takes: 5 MiB of base64, 3.75 MiB of file. */
 const imageLength = 5 * 1024 * 1024
 
@@ -98,6 +99,28 @@ export const journalEntry = z.discriminatedUnion('type', [
     call_id: z.string(),
     name: z.string(),
     input: z.unknown(),
+    context: z
+      .strictObject({ tokens: z.int().min(0), window: z.int().min(1) })
+      .optional()
+      .meta({
+        description:
+          'Of an answer: tokens of the conversation up to and with it, as its provider counted them, and how many its model takes',
+      }),
+  }),
+  z.strictObject({
+    type: z.literal('compacted'),
+    turn,
+    step: step.meta({ description: 'The step that it made room for' }),
+    kept: z.int().min(0).meta({
+      description:
+        'Entries right before this one that stay in the conversation as they are; the older ones are made smaller',
+    }),
+    summary: z
+      .string()
+      .max(65_536)
+      .nullable()
+      .meta({ description: 'Stands for the older entries; null: only the long outputs of tools are left out of them' }),
+    model: z.string().optional(),
   }),
   z.strictObject({
     type: z.literal('tool_ended'),
@@ -157,6 +180,8 @@ export const assignment = z.object({
     .int()
     .meta({ description: 'Where the present context begins in the journal; what stands before is history' }),
   next_ord: z.int(),
+  depth: z.int().meta({ description: 'How many nodes stand behind its making; 0 unless a node made it' }),
+  persona: persona.nullable(),
   journal: z.array(journalRecord).meta({
     description:
       'The first page of the present context, from `first_ord` on, oldest first; the rest up to `next_ord` is read by pages',

@@ -8,6 +8,7 @@ import { jobOperations } from './job.operations.js'
 import { bashOperations, fileOperations } from './machine.operations.js'
 import { modelOperations } from './model.operations.js'
 import { nodeOperations } from './node.operations.js'
+import { personaOperations } from './persona.operations.js'
 import { profileOperations } from './profile.operations.js'
 import { sandboxOperations } from './sandbox.operations.js'
 import { systemOperations } from './system.operations.js'
@@ -19,6 +20,7 @@ export const operations = [
   ...systemOperations,
   ...nodeOperations,
   ...profileOperations,
+  ...personaOperations,
   ...canvasOperations,
   ...historyOperations,
   ...brokerOperations,
@@ -60,4 +62,6 @@ export * from './model.schema.js'
 export * from './node.schema.js'
 export * from './profile.schema.js'
 export { consentSentence, type SandboxState, sandboxLevels } from './sandbox.operations.js'
+export type { Kind } from './persona.operations.js'
+export * from './persona.schema.js'
 export * from './worktree.schema.js'

@@ -60,6 +60,9 @@ const configFields = {
     description: 'For each strength the models to try, in order; a missing strength falls back to the nearest one',
   }),
   prices: z.record(z.string(), price).meta({ description: 'US dollars a million tokens, by provider/model' }),
+  context_windows: z.record(z.string(), z.int().min(1024).max(100_000_000)).meta({
+    description: 'Tokens that a model takes, question and answer together, by provider/model',
+  }),
   limits: z.strictObject({
     cost_usd_per_day: z.number().min(0).optional(),
     concurrent_calls: z.int().min(1).max(1000).optional(),
@@ -70,6 +73,7 @@ export const modelConfigDocument = z.strictObject({
   providers: configFields.providers.default({}),
   ladders: configFields.ladders.default({}),
   prices: configFields.prices.default({}),
+  context_windows: configFields.context_windows.default({}),
   limits: configFields.limits.default({}),
 })
 export type ModelConfigDocument = z.infer<typeof modelConfigDocument>
@@ -140,6 +144,10 @@ export const llmAnswer = z
     finish_reason: z.enum(finishReasons),
     model: z.string().meta({ description: '`provider/model` that really answered' }),
     usage: callUsage,
+    context_window: z
+      .int()
+      .optional()
+      .meta({ description: 'Tokens that this model takes, as far as is known; absent in answers of older versions' }),
     attempts: z
       .array(z.object({ model: z.string(), code: z.string(), message: z.string() }))
       .meta({ description: 'Rungs of the ladder that failed before this one' }),

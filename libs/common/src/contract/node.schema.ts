@@ -148,7 +148,7 @@ export const nodeCreate = z.strictObject({
     .string()
     .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/)
     .optional()
-    .meta({ description: 'Role of the node; `general` unless given' }),
+    .meta({ description: 'Role of the node, one of `GET /v1/kinds`; `general` unless given' }),
   mode: z.enum(['base', 'orchestrator']).optional(),
   lifecycle: z.enum(['terminal', 'resident']).optional().meta({
     description:
@@ -262,6 +262,7 @@ export const nodeEventTypes = [
   'message.completed',
   'tool.started',
   'tool.ended',
+  'context.compacted',
   'job.started',
   'job.ended',
   'turn.ended',

@@ -38,6 +38,8 @@ export const settings = z.strictObject({
   SVC_CREDENTIALS_KEY_FILE: z.string().optional(),
   SVC_NODE_TOKEN_KEY_FILE: z.string().optional(),
   SVC_OWNER_TOKEN_FILE: z.string().optional(),
+  /** Where the owner's personas are, files `<kind>.md`; `personas` in the data directory unless given. */
+  SVC_PERSONAS_DIR: z.string().startsWith('/').optional(),
   /** Extra Host header values that the owner's listener answers to, comma-separated. */
   SVC_ALLOWED_HOSTS: z.string().optional(),
   /** What holds the programs of nodes; `auto` takes the best that works, the others refuse to start without. */
