@@ -5,6 +5,7 @@ import { isSvcError, SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import type { SchemaThread } from '#common/kernel/schema/schema.thread.js'
 import { splitRung } from '../config/config.rules.js'
+import { contextWindowOf } from '../config/context-window.js'
 import { ladderFor } from '../config/ladder.js'
 import { costOf } from '../config/price.js'
 import type { CollectedAnswer, DeltaItem } from '../conversation/answer.collector.js'
@@ -174,13 +175,15 @@ export class CallEngine {
     attempts: Attempt[],
   ): Promise<LlmAnswer> {
     const { content, finishReason, tokens } = collected
-    const cost_usd = costOf(rung.name, tokens, providers.config.document.prices)
+    const { prices, context_windows } = providers.config.document
+    const cost_usd = costOf(rung.name, tokens, prices)
     return {
       content,
       ...(judge && { output: await judge.judge(content, { provider: rung.provider.name, model: rung.model }) }),
       finish_reason: finishReason,
       model: rung.name,
       usage: { ...tokens, cost_usd },
+      context_window: contextWindowOf(rung.name, rung.provider.type, context_windows),
       attempts,
     }
   }

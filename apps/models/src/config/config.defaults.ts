@@ -36,3 +36,22 @@ export const defaultPrices: ModelConfigDocument['prices'] = {
   'google/gemini-3.5-flash': { input_per_million: 1.5, output_per_million: 9 },
   'google/gemini-3.1-pro-preview': { input_per_million: 2, output_per_million: 12 },
 }
+
+/**
+ * Tokens, question and answer together, as the providers' own pages of their models say: platform.claude.com/docs/en/models,
+ * developers.openai.com/api/docs/models and ai.google.dev/gemini-api/docs/models; checked 2026-11-20.
+ */
+export const defaultContextWindows: ModelConfigDocument['context_windows'] = {
+  'anthropic/claude-haiku-4-5': 200_000,
+  'anthropic/claude-sonnet-4-6': 1_000_000,
+  'anthropic/claude-opus-4-8': 1_000_000,
+  'openai/gpt-5.4-nano': 400_000,
+  'openai/gpt-5.4-mini': 400_000,
+  'openai/gpt-5.4': 1_050_000,
+  'openai/gpt-5.5': 1_050_000,
+  'google/gemini-2.5-flash-lite': 1_048_576,
+  'google/gemini-2.5-flash': 1_048_576,
+  'google/gemini-3-flash-preview': 1_048_576,
+  'google/gemini-3.5-flash': 1_048_576,
+  'google/gemini-3.1-pro-preview': 1_048_576,
+}

@@ -65,9 +65,11 @@ const ladderFaults = (document: ModelConfigDocument): FieldFault[] =>
     rungs.flatMap((rung, at) => unknownProvider(pointer('ladders', strength, at), document, rung)),
   )
 
-const priceFaults = (document: ModelConfigDocument): FieldFault[] =>
-  Object.keys(document.prices).flatMap((rung) =>
-    rung.includes('/') ? [] : [{ pointer: pointer('prices', rung), message: 'must be named provider/model' }],
+const nameFaults = (document: ModelConfigDocument): FieldFault[] =>
+  (['prices', 'context_windows'] as const).flatMap((field) =>
+    Object.keys(document[field]).flatMap((rung) =>
+      rung.includes('/') ? [] : [{ pointer: pointer(field, rung), message: 'must be named provider/model' }],
+    ),
   )
 
 /**
@@ -78,7 +80,7 @@ const priceFaults = (document: ModelConfigDocument): FieldFault[] =>
 export const changeConfig = (before: ModelConfigDocument, change: ConfigChange): ModelConfigDocument => {
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   const after = modelConfigDocument.parse({ ...before, ...given })
-  const errors = [...providerFaults(after), ...ladderFaults(after), ...priceFaults(after)]
+  const errors = [...providerFaults(after), ...ladderFaults(after), ...nameFaults(after)]
   if (errors.length) throw new SvcError('validation_failed', 'The model config is not valid.', { errors })
   return after
 }
