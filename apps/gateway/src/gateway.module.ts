@@ -16,6 +16,7 @@ import { Dispatcher } from './http/dispatcher.js'
 import { HostRoute } from './http/host.route.js'
 import { ProblemFilter } from './http/problem.filter.js'
 import { GatewayListeners } from './listener/gateway.listeners.js'
+import { CanvasWatch } from './stream/canvas.watch.js'
 import { EventSource } from './stream/event.source.js'
 import { FeedHub } from './stream/feed.hub.js'
 import { LiveTail } from './stream/live.tail.js'
@@ -75,6 +76,7 @@ export class GatewayModule implements OnApplicationShutdown {
         FeedHub,
         SseClients,
         NodeWatch,
+        CanvasWatch,
         Passage,
         HostRoute,
         Dispatcher,

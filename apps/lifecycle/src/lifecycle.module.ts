@@ -23,6 +23,8 @@ import { TurnEndService } from './broker/turn-end.service.js'
 import { CancelService } from './cancel/cancel.service.js'
 import { KinRepository } from './cancel/kin.repository.js'
 import { AttentionService } from './canvas/attention.service.js'
+import { CanvasEventRepository } from './canvas/canvas-event.repository.js'
+import { CanvasEventService } from './canvas/canvas-event.service.js'
 import { CanvasRepository } from './canvas/canvas.repository.js'
 import { CanvasRpc } from './canvas/canvas.rpc.js'
 import { CanvasService } from './canvas/canvas.service.js'
@@ -30,6 +32,9 @@ import { Horizons } from './canvas/horizon.js'
 import { PruneRepository } from './canvas/prune.repository.js'
 import { PruneService } from './canvas/prune.service.js'
 import { EventService } from './events/event.service.js'
+import { FocusRepository } from './focus/focus.repository.js'
+import { FocusRpc } from './focus/focus.rpc.js'
+import { FocusService } from './focus/focus.service.js'
 import { GrepService } from './history/grep.service.js'
 import { HistoryIndexer } from './history/history.indexer.js'
 import { HistoryQueue } from './history/history.queue.js'
@@ -126,7 +131,7 @@ const kernel = ({ settings, log }: ServiceSetup) => [
 ]
 
 /** The gateway serves these from the log of record and the live tail. */
-const readAtTheEdge = ['nodes.events', 'nodes.stream']
+const readAtTheEdge = ['nodes.events', 'nodes.stream', 'canvas.events']
 
 /** The one writer of the canvas, and the one that decides which process hosts a node. */
 @Module({})
@@ -171,7 +176,12 @@ export class LifecycleModule {
         AttentionService,
         PruneRepository,
         PruneService,
+        CanvasEventRepository,
+        CanvasEventService,
         CanvasRpc,
+        FocusRepository,
+        FocusService,
+        FocusRpc,
         HistoryQueue,
         IndexRepository,
         HistoryIndexer,

@@ -6,10 +6,12 @@ import { Bus } from '#common/kernel/bus/bus.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { SETTINGS, type Settings } from '#common/kernel/config.js'
 import type { Actor, Context } from '#common/kernel/context.js'
+import { CanvasWatch } from '../stream/canvas.watch.js'
 import { NodeWatch } from '../stream/node.watch.js'
 import { Passage } from '../stream/passage.js'
 import { SystemHandlers } from '../system/system.handlers.js'
 import { readBody } from './body.reader.js'
+import { type Content, writeBytes } from './bytes.reply.js'
 import { HostRoute } from './host.route.js'
 import { parseInput } from './input.parser.js'
 import { contextFor } from './request.context.js'
@@ -32,6 +34,13 @@ const nobody: Actor = { kind: 'pub', principal: 'nobody', tokenId: null, scopes:
 /** Marks that the reply is written already. */
 const written = Symbol('written')
 
+const bytesOf =
+  (call: Responder): Responder =>
+  async (exchange) => {
+    writeBytes(exchange.reply, (await call(exchange)) as Content)
+    return written
+  }
+
 /** Whether the client asks for a stream where both are on offer. */
 const wantsStream = ({ headers }: FastifyRequest): boolean => /\btext\/event-stream\b/i.test(headers.accept ?? '')
 
@@ -48,6 +57,7 @@ export class Dispatcher {
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(SystemHandlers) private readonly system: SystemHandlers,
     @Inject(NodeWatch) private readonly watch: NodeWatch,
+    @Inject(CanvasWatch) private readonly canvas: CanvasWatch,
     @Inject(Passage) private readonly passage: Passage,
     @Inject(HostRoute) private readonly hosts: HostRoute,
   ) {}
@@ -99,6 +109,8 @@ export class Dispatcher {
     switch (answerOf(entry)) {
       case 'json':
         return call
+      case 'bytes':
+        return bytesOf(call)
       case 'stream':
         return stream
       case 'negotiated': {
@@ -115,6 +127,8 @@ export class Dispatcher {
         return this.watch.events(ctx, input as InputOf<(typeof contract)['nodes.events']>, reply)
       if (entry.name === 'nodes.stream')
         return this.watch.stream(ctx, input as InputOf<(typeof contract)['nodes.stream']>, reply)
+      if (entry.name === 'canvas.events')
+        return this.canvas.events(ctx, input as InputOf<(typeof contract)['canvas.events']>, reply)
       return this.passage.stream(entry, ctx, input, reply)
     }
     return async (exchange) => {
@@ -125,8 +139,10 @@ export class Dispatcher {
 
   /** The JSON half of a negotiated answer. */
   #wholeOf(entry: Operation): Responder {
-    return entry.name === 'nodes.events'
-      ? ({ ctx, input }) => this.watch.page(ctx, input as InputOf<(typeof contract)['nodes.events']>)
-      : ({ ctx, input }) => this.passage.answer(entry, ctx, input)
+    if (entry.name === 'nodes.events')
+      return ({ ctx, input }) => this.watch.page(ctx, input as InputOf<(typeof contract)['nodes.events']>)
+    if (entry.name === 'canvas.events')
+      return ({ ctx, input }) => this.canvas.page(ctx, input as InputOf<(typeof contract)['canvas.events']>)
+    return ({ ctx, input }) => this.passage.answer(entry, ctx, input)
   }
 }

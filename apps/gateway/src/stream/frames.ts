@@ -15,6 +15,9 @@ export const frameOf = ({ id, event, data }: FrameParts): Buffer =>
     `${id === undefined ? '' : `id: ${oneLine(id)}\n`}event: ${oneLine(event)}\ndata: ${JSON.stringify(data)}\n\n`,
   )
 
+/** Where a reader stands, for one who comes back: no event, so that nobody is called. */
+export const positionFrame = (id: string): Buffer => Buffer.from(`id: ${oneLine(id)}\n\n`)
+
 export const heartbeat = Buffer.from(':\n\n')
 
 export const endFrame = (reason: string): Buffer =>

@@ -4,6 +4,7 @@ import { Handles } from '#common/kernel/bus/handles.decorator.js'
 import type { Context } from '#common/kernel/context.js'
 import { AttentionService } from './attention.service.js'
 import { CanvasService } from './canvas.service.js'
+import { CanvasEventService } from './canvas-event.service.js'
 import { PruneService } from './prune.service.js'
 
 const op = contract
@@ -15,6 +16,7 @@ export class CanvasRpc {
     private readonly canvas: CanvasService,
     private readonly attention: AttentionService,
     private readonly pruning: PruneService,
+    private readonly events: CanvasEventService,
   ) {}
 
   @Handles(op['canvas.roster'])
@@ -49,5 +51,13 @@ export class CanvasRpc {
   @Handles(op['canvas.prune'])
   prune(ctx: Context, input: InputOf<(typeof op)['canvas.prune']>): Promise<OutputOf<(typeof op)['canvas.prune']>> {
     return this.pruning.prune(ctx, input)
+  }
+
+  @Handles(op['lifecycle.canvas.readEvents'])
+  readEvents(
+    ctx: Context,
+    input: InputOf<(typeof op)['lifecycle.canvas.readEvents']>,
+  ): Promise<OutputOf<(typeof op)['lifecycle.canvas.readEvents']>> {
+    return this.events.read(ctx, input)
   }
 }

@@ -3,7 +3,7 @@ import { contract, type InputOf, type OutputOf } from '#common/contract/index.js
 import { BusConnection } from '#common/kernel/bus/connection.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
-import { EventLog, type LoggedEvent } from '#common/kernel/database/events.js'
+import { EventLog } from '#common/kernel/database/events.js'
 import { JournalRepository } from '../broker/journal.repository.js'
 import { JobRepository } from '../job/job.repository.js'
 import { NodeAccess } from '../node/node.access.js'
@@ -44,7 +44,7 @@ export class EventService {
     const { events, head } = tree
       ? await this.log.pageTree(this.database, id, after, limit)
       : await this.log.page(this.database, id, after, limit)
-    return { events: fitting(events, this.connection.maxPayload * pageShare), head, settled }
+    return { events: pagesOnTheBus(events, this.connection.maxPayload), head, settled }
   }
 
   /** Calls that an ended node left open have an end to come, and so have jobs that go on without it. */
@@ -60,8 +60,8 @@ export class EventService {
 const isEnded = ({ status }: NodeRecord): boolean => status === 'done' || status === 'dead' || status === 'canceled'
 
 /** As many as one message of the bus carries, and at least one. */
-const fitting = (events: readonly LoggedEvent[], bytes: number): LoggedEvent[] => {
-  let room = bytes
+export const pagesOnTheBus = <E extends { readonly data: unknown }>(events: readonly E[], maxPayload: number): E[] => {
+  let room = maxPayload * pageShare
   return events.filter((event, at) => {
     if (room < 0) return false
     room -= Buffer.byteLength(JSON.stringify(event.data)) + envelopeBytes

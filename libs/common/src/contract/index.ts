@@ -1,6 +1,8 @@
 import { brokerOperations } from './broker.operations.js'
 import { canvasOperations } from './canvas.operations.js'
+import { canvasEventOperations } from './canvas-event.operations.js'
 import type { Operation } from './define.js'
+import { focusOperations } from './focus.operations.js'
 import { historyOperations } from './history.operations.js'
 import { internalOperations } from './internal.operations.js'
 import { jobInternalOperations } from './job.internal.js'
@@ -8,6 +10,7 @@ import { jobOperations } from './job.operations.js'
 import { bashOperations, fileOperations } from './machine.operations.js'
 import { modelOperations } from './model.operations.js'
 import { nodeOperations } from './node.operations.js'
+import { nodeWaitOperations } from './node-wait.operations.js'
 import { personaOperations } from './persona.operations.js'
 import { profileOperations } from './profile.operations.js'
 import { sandboxOperations } from './sandbox.operations.js'
@@ -19,9 +22,12 @@ import { worktreeOperations } from './worktree.operations.js'
 export const operations = [
   ...systemOperations,
   ...nodeOperations,
+  ...nodeWaitOperations,
   ...profileOperations,
   ...personaOperations,
   ...canvasOperations,
+  ...canvasEventOperations,
+  ...focusOperations,
   ...historyOperations,
   ...brokerOperations,
   ...jobOperations,
@@ -48,20 +54,23 @@ export const routes = operations.filter(
   (entry): boolean => entry.kind === 'route' || entry.kind === 'untyped',
 ) as readonly Operation[]
 
+export * from './attachment.schema.js'
 export * from './broker.schema.js'
 export * from './canvas.schema.js'
 export * from './common.schema.js'
 export * from './define.js'
 export * from './errors.js'
 export * from './history.schema.js'
+export * from './human.schema.js'
 export * from './internal.operations.js'
 export * from './job.internal.js'
 export * from './job.schema.js'
 export * from './machine.schema.js'
 export * from './model.schema.js'
 export * from './node.schema.js'
-export * from './profile.schema.js'
-export { consentSentence, type SandboxState, sandboxLevels } from './sandbox.operations.js'
+export type { FaultEpisode } from './node-wait.operations.js'
 export type { Kind } from './persona.operations.js'
 export * from './persona.schema.js'
+export * from './profile.schema.js'
+export { consentSentence, type SandboxState, sandboxLevels } from './sandbox.operations.js'
 export * from './worktree.schema.js'

@@ -17,8 +17,7 @@ export interface EventPage {
   readonly head: number
 }
 
-interface EventRow {
-  readonly head: number
+export interface EventRow {
   readonly node_id: string | null
   readonly seq: number
   readonly root_id: string
@@ -32,7 +31,7 @@ interface EventRow {
   readonly data: Record<string, unknown>
 }
 
-const toEvent = (row: EventRow): LoggedEvent => ({
+export const toEvent = (row: EventRow): LoggedEvent => ({
   id: row.id,
   seq: row.seq,
   type: row.type,
@@ -148,7 +147,7 @@ export class EventLog {
     values: [string, number, number],
     numberOf: (event: LoggedEvent) => number,
   ): Promise<EventPage> {
-    const rows = await reader.query<EventRow>(text, values)
+    const rows = await reader.query<EventRow & { readonly head: number }>(text, values)
     if (!rows[0]) throw new SvcError('not_found')
     const head = rows[0].head
     const events = rows.filter((row) => row.node_id !== null).map(toEvent)
