@@ -20,7 +20,7 @@ const llm = contract['llm.call']
 
 let models: ModelsUnderTest
 beforeAll(async () => {
-  models = await startModels({ firstToken: 400, idle: 400 })
+  models = await startModels({ firstToken: 3000, idle: 3000 })
 })
 afterAll(() => models.stop())
 
@@ -185,8 +185,9 @@ describe.each(served)('a model of %s', (_type, model) => {
   })
 
   it('gives up on a provider that does not begin', async () => {
-    models.mock.always({ text: 'late', delay: 5000 })
+    const release = models.mock.hold({ text: 'late' })
     await expect(call({ model })).rejects.toMatchObject({ code: 'model_error', fields: { reason: 'connection' } })
+    release()
   })
 
   it('returns the value that satisfies a schema', async () => {

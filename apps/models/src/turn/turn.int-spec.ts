@@ -107,7 +107,7 @@ describe('the model call of a turn', () => {
 
   it('lets a second reader follow a running call from its first word', async () => {
     const node = newNode()
-    models.mock.always({ text: 'abcdefghijklmnopqrstuvwxyz', chunkSize: 1, pace: 15 })
+    models.mock.always({ text: 'abcdefghijklmnopqrstuvwxyz', chunkSize: 1, pace: 100 })
     const first = ask(models, turnCall(node))[Symbol.asyncIterator]()
     await first.next()
     const second = await answered(ask(models, turnCall(node)))
@@ -177,7 +177,7 @@ describe('cancelling the model call of a turn', () => {
 
   it('ends the call at its provider and for everybody who follows it', async () => {
     const node = newNode()
-    models.mock.always({ text: 'a long story that nobody wants', chunkSize: 1, pace: 100 })
+    models.mock.always({ text: 'a long story that nobody wants', chunkSize: 1, pace: 1000 })
     const reading = collect(ask(models, turnCall(node)))
     reading.catch(() => undefined)
     await waitFor(async () => (await statuses(node))[0] === 'started')
