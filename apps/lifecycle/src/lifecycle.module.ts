@@ -10,6 +10,9 @@ import { Writer } from '#common/kernel/database/writer.js'
 import { loadNodeTokenKey } from '#common/kernel/node-token-key.js'
 import type { ServiceDefinition, ServiceSetup } from '#common/kernel/service.js'
 import { subjects } from '#common/kernel/subjects.js'
+import { AttachmentRepository } from './attachment/attachment.repository.js'
+import { AttachmentRpc } from './attachment/attachment.rpc.js'
+import { AttachmentService } from './attachment/attachment.service.js'
 import { BindService } from './broker/bind.service.js'
 import { BrokerRpc } from './broker/broker.rpc.js'
 import { DeltaService } from './broker/delta.service.js'
@@ -23,15 +26,19 @@ import { TurnEndService } from './broker/turn-end.service.js'
 import { CancelService } from './cancel/cancel.service.js'
 import { KinRepository } from './cancel/kin.repository.js'
 import { AttentionService } from './canvas/attention.service.js'
-import { CanvasEventRepository } from './canvas/canvas-event.repository.js'
-import { CanvasEventService } from './canvas/canvas-event.service.js'
 import { CanvasRepository } from './canvas/canvas.repository.js'
 import { CanvasRpc } from './canvas/canvas.rpc.js'
 import { CanvasService } from './canvas/canvas.service.js'
+import { CanvasEventRepository } from './canvas/canvas-event.repository.js'
+import { CanvasEventService } from './canvas/canvas-event.service.js'
 import { Horizons } from './canvas/horizon.js'
 import { PruneRepository } from './canvas/prune.repository.js'
 import { PruneService } from './canvas/prune.service.js'
 import { EventService } from './events/event.service.js'
+import { FaultProber } from './fault/fault.prober.js'
+import { FaultRepository } from './fault/fault.repository.js'
+import { FaultRpc } from './fault/fault.rpc.js'
+import { FaultService } from './fault/fault.service.js'
 import { FocusRepository } from './focus/focus.repository.js'
 import { FocusRpc } from './focus/focus.rpc.js'
 import { FocusService } from './focus/focus.service.js'
@@ -43,6 +50,10 @@ import { HistoryRpc } from './history/history.rpc.js'
 import { HistoryService } from './history/history.service.js'
 import { IndexRepository } from './history/index.repository.js'
 import { Housekeeping } from './housekeeping.js'
+import { HumanRequestRepository } from './human/human-request.repository.js'
+import { HumanRequestRpc } from './human/human-request.rpc.js'
+import { HumanRequestService } from './human/human-request.service.js'
+import { HumanResolutions } from './human/human-resolution.service.js'
 import { JobCarrier } from './job/job.carrier.js'
 import { JobLive } from './job/job.live.js'
 import { JobQueue } from './job/job.queue.js'
@@ -85,6 +96,11 @@ import { LaunchRefusals } from './supervision/launch.refusal.js'
 import { Launcher, NODE_TOKEN_KEY } from './supervision/launcher.js'
 import { Supervisor } from './supervision/supervisor.service.js'
 import { UsageService } from './usage/usage.service.js'
+import { SettleService } from './wait/settle.service.js'
+import { WaitClock } from './wait/wait.clock.js'
+import { WaitRpc } from './wait/wait.rpc.js'
+import { WaitService } from './wait/wait.service.js'
+import { WaitedForRepository } from './wait/waited-for.repository.js'
 import { WorktreeCarrier } from './worktree/worktree.carrier.js'
 import { WorktreeHomes } from './worktree/worktree.home.js'
 import { WorktreeHost } from './worktree/worktree.host.js'
@@ -191,12 +207,28 @@ export class LifecycleModule {
         HistoryRpc,
         MailRepository,
         MailService,
+        AttachmentRepository,
+        AttachmentService,
+        AttachmentRpc,
+        HumanRequestRepository,
+        HumanResolutions,
+        HumanRequestService,
+        HumanRequestRpc,
         ReportRepository,
         ReportService,
         JournalRepository,
         JournalService,
         LastWord,
         TurnEndService,
+        FaultRepository,
+        FaultService,
+        FaultProber,
+        FaultRpc,
+        WaitedForRepository,
+        WaitService,
+        SettleService,
+        WaitClock,
+        WaitRpc,
         BindService,
         DeltaService,
         SignalService,

@@ -11,8 +11,11 @@ const waitMargin = 10_000
 
 /** Routes that work as long as their body's `timeout` says (ms), with what holds when it doesn't. */
 const workTimes: Readonly<Partial<Record<RouteName, number>>> = { 'bash.run': 120_000 }
+/** The longest that a wait for a status is held, in ms. */
+const heldWait = 60_000
 
 const workTimeOf = (name: RouteName, body: unknown): number | undefined => {
+  if (name === 'nodes.wait') return heldWait
   const usual = workTimes[name]
   const own = (body as { timeout?: unknown } | undefined)?.timeout
   return usual !== undefined && typeof own === 'number' ? own : usual

@@ -103,7 +103,7 @@ export class JournalService {
           node = this.transitions.change(ctx, node, { turn: entry.turn })
           break
         case 'message':
-          if (entry.role === 'assistant' && node.fault) node = this.clearFault(ctx, node)
+          if (entry.role === 'assistant') node = this.answered(ctx, node, entry.model)
           break
         case 'tool_started':
           this.journal.startTool(ctx.tx, {
@@ -135,9 +135,11 @@ export class JournalService {
     return node
   }
 
-  private clearFault(ctx: TxContext, node: NodeRecord): NodeRecord {
-    ctx.tx.emit({ nodeId: node.id, type: 'node.fault_cleared', data: { kind: node.fault?.kind ?? null } })
-    return this.transitions.change(ctx, node, { fault: null })
+  /** Its model has answered: a fault is over, and which model it really was is shown. */
+  private answered(ctx: TxContext, node: NodeRecord, model = node.answered_by): NodeRecord {
+    if (node.fault) ctx.tx.emit({ nodeId: node.id, type: 'node.fault_cleared', data: { kind: node.fault.kind } })
+    if (!node.fault && model === node.answered_by) return node
+    return this.transitions.change(ctx, node, { ...(node.fault && { fault: null }), answered_by: model })
   }
 }
 

@@ -1,14 +1,15 @@
-import { Inject, Injectable } from '@nestjs/common'
-import type { Fault, JournalEntry } from '#common/contract/index.js'
-import { CLOCK, type Clock, isoTime } from '#common/kernel/clock.js'
+import { Injectable } from '@nestjs/common'
+import type { JournalEntry } from '#common/contract/index.js'
 import type { TxContext } from '#common/kernel/database/writer.js'
+import { FaultService } from '../fault/fault.service.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { Engagements } from '../node/engagement.service.js'
 import type { NodeRecord } from '../node/node.record.js'
 import type { Family } from '../node/node.repository.js'
+import { NodeTransitions } from '../node/node.transition.js'
 import { ReportRepository } from '../report/report.repository.js'
 import { ReportService } from '../report/report.service.js'
-import { isPassing, retryDelay } from '../supervision/fault.policy.js'
+import { WaitedForRepository } from '../wait/waited-for.repository.js'
 
 export type TurnEnded = Extract<JournalEntry, { type: 'turn_ended' }>
 
@@ -20,20 +21,46 @@ export class TurnEndService {
     private readonly reports: ReportRepository,
     private readonly reporting: ReportService,
     private readonly engagements: Engagements,
-    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly transitions: NodeTransitions,
+    private readonly faults: FaultService,
+    private readonly waitedFor: WaitedForRepository,
   ) {}
 
   async end(ctx: TxContext, family: Family, entry: TurnEnded): Promise<NodeRecord> {
-    const { node } = family
-    if (node.status !== 'active') return node
-    if (entry.status === 'failed') return this.fail(ctx, family, entry)
+    if (family.node.status !== 'active') return family.node
+    if (entry.status === 'failed') {
+      return this.faults.fail(ctx, family, entry.fault ?? { kind: 'other', message: 'The turn failed.' })
+    }
+    const node = this.withoutFault(ctx, family.node)
     if (node.lifecycle === 'resident' && entry.final !== undefined) {
-      this.reporting.record(ctx, family, { kind: 'update', body: entry.final })
+      this.reporting.record(ctx, { ...family, node }, { kind: 'update', body: entry.final })
     }
     const waiting = await this.mail.waiting(ctx.tx, node.id)
-    if (waiting.waking > 0) return node
-    if (entry.status === 'interrupted' || node.lifecycle === 'resident') return this.engagements.release(ctx, node)
-    return this.conclude(ctx, family, entry)
+    if (waiting.waking > 0) return this.wake(ctx, node)
+    if (entry.status === 'interrupted' || node.lifecycle === 'resident' || (await this.awaits(ctx, node))) {
+      return this.engagements.release(ctx, node)
+    }
+    return this.conclude(ctx, { ...family, node }, entry)
+  }
+
+  /** A turn that ended otherwise than by its fault has got over it. */
+  private withoutFault(ctx: TxContext, node: NodeRecord): NodeRecord {
+    if (!node.fault) return node
+    ctx.tx.emit({ nodeId: node.id, type: 'node.fault_cleared', data: { kind: node.fault.kind } })
+    return this.transitions.change(ctx, node, { fault: null })
+  }
+
+  /** Mail that came before the end of the turn: it goes on, and a wait is over before it began. */
+  private wake(ctx: TxContext, node: NodeRecord): NodeRecord {
+    if (!node.waiting_since) return node
+    ctx.tx.emit({ nodeId: node.id, type: 'node.woken', data: { by: 'mail' } })
+    return this.transitions.change(ctx, node, { waiting_since: null, wait_until: null, wait_reason: null })
+  }
+
+  /** A program that has ended has said its last; anything else is not done while something may still bring it news. */
+  private async awaits(ctx: TxContext, node: NodeRecord): Promise<boolean> {
+    if (node.waiting_since) return true
+    return node.engine !== 'exec' && (await this.waitedFor.of(ctx.tx, node)).length > 0
   }
 
   /** A terminal node has nothing more to do: its final report ends it. */
@@ -49,18 +76,5 @@ export class TurnEndService {
     if (body === undefined) return this.engagements.release(ctx, node)
     this.reporting.record(ctx, family, { kind: 'final', body })
     return { ...node, status: 'done' }
-  }
-
-  /** A provider's passing fault is tried again after a delay; anything else ends the node, and its watchers hear why. */
-  private fail(ctx: TxContext, family: Family, entry: TurnEnded): NodeRecord {
-    const { node } = family
-    const { kind, message, retry_after_ms } = entry.fault ?? { kind: 'other' as const, message: 'The turn failed.' }
-    if (!isPassing(kind)) return this.engagements.crash(ctx, family, { kind, message })
-    const now = this.clock.now()
-    const since = node.fault?.kind === kind ? node.fault.since : isoTime(now)
-    const delayMs = retryDelay(kind, now - Date.parse(since), retry_after_ms)
-    const fault: Fault = { kind, message, since, retry_at: isoTime(now + delayMs) }
-    ctx.tx.emit({ nodeId: node.id, type: 'node.fault', data: { fault } })
-    return this.engagements.relaunch(ctx, node, { reason: `fault: ${kind}`, delayMs, fault })
   }
 }

@@ -3,8 +3,10 @@ import type { MailEntry } from '#common/contract/broker.schema.js'
 import type { Fault, MessageTier } from '#common/contract/node.schema.js'
 import { CLOCK, type Clock, isoTime } from '#common/kernel/clock.js'
 import type { TxContext } from '#common/kernel/database/writer.js'
+import { AttachmentRepository, type KeptAttachment } from '../attachment/attachment.repository.js'
 import { InProgressStore } from '../broker/in-progress.store.js'
 import { SignalHub } from '../broker/signal.hub.js'
+import { isHeld, unheld } from '../fault/fault.hold.js'
 import { JobQueue } from '../job/job.queue.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { LaunchQueue } from '../supervision/launch.queue.js'
@@ -17,6 +19,7 @@ export interface Notice {
   readonly tier: MessageTier
   readonly kind: MailEntry['kind']
   readonly body: string
+  readonly attachments?: readonly KeptAttachment[]
   readonly event: 'child.reported' | 'child.ended'
   readonly data: Readonly<Record<string, unknown>>
 }
@@ -43,6 +46,7 @@ export class Engagements {
   constructor(
     private readonly transitions: NodeTransitions,
     private readonly mail: MailRepository,
+    private readonly attachments: AttachmentRepository,
     private readonly launches: LaunchQueue,
     private readonly signals: SignalHub,
     private readonly waiters: Waiters,
@@ -64,6 +68,7 @@ export class Engagements {
       body: string
       source: MailEntry['source']
       reopens: boolean
+      attachments?: readonly KeptAttachment[]
     },
   ): { node: NodeRecord; messageId: string; delivered: 'live' | 'queued' | 'revived' } {
     const ended = node.status === 'done' || node.status === 'dead'
@@ -71,13 +76,33 @@ export class Engagements {
     const engagement = wakes && ended ? node.engagement + 1 : node.engagement
     const { tier, kind, body, source } = mail
     const at = new Date(this.clock.now())
-    const messageId = this.mail.append(ctx.tx, { tier, kind, body, source, nodeId: node.id, engagement, at })
+    const attachments = this.attachments.attach(ctx.tx, node.id, mail.attachments ?? [])
+    const messageId = this.mail.append(ctx.tx, {
+      tier,
+      kind,
+      body,
+      source,
+      nodeId: node.id,
+      engagement,
+      at,
+      attachments,
+    })
     ctx.tx.emit({
       nodeId: node.id,
       type: 'message.accepted',
-      data: { message_id: messageId, tier: mail.tier, kind: mail.kind, source: mail.source, body: preview(mail.body) },
+      data: {
+        message_id: messageId,
+        tier: mail.tier,
+        kind: mail.kind,
+        source: mail.source,
+        body: preview(mail.body),
+        ...(attachments.length > 0 && { attachments }),
+      },
     })
     if (wakes) {
+      if (node.waiting_since) {
+        ctx.tx.emit({ nodeId: node.id, type: 'node.woken', data: { by: kind, message_id: messageId } })
+      }
       const revived = this.revive(ctx, node, engagement)
       return { node: revived, messageId, delivered: 'revived' }
     }
@@ -97,29 +122,40 @@ export class Engagements {
     ctx.tx.afterCommit(() => {
       this.inProgress.close(node.id)
       this.launches.add(node.id)
+      this.waiters.wake(node.id)
     })
     return revived
   }
 
-  /** A new process for a node that owes work: after a loss, or to try again after a provider's fault. */
+  /**
+   * A new process for a node that owes work: after a loss, or to try again after a provider's fault; with a fault that
+   * holds it, as soon as what it is held for is there.
+   */
   relaunch(
     ctx: TxContext,
     node: NodeRecord,
     why: { reason: string; delayMs: number; losses?: readonly number[]; fault?: Fault | null },
   ): NodeRecord {
     const at = why.delayMs > 0 ? new Date(this.clock.now() + why.delayMs) : null
+    const fault = why.fault === undefined ? node.fault && unheld(node.fault) : why.fault
     const next = this.transitions.move(ctx, node, 'revive', {
       ...launch(node, at),
       ...(why.losses && { launches: why.losses.map((ms) => new Date(ms)) }),
-      ...(why.fault !== undefined && { fault: why.fault }),
+      fault,
     })
     ctx.tx.emit({
       nodeId: node.id,
       type: 'node.launching',
-      data: { generation: next.generation, reason: why.reason, not_before: at?.toISOString() ?? null },
+      data: {
+        generation: next.generation,
+        reason: why.reason,
+        not_before: at?.toISOString() ?? null,
+        ...(fault?.held_for && { held_for: fault.held_for }),
+      },
     })
     ctx.tx.afterCommit(() => {
       this.inProgress.close(node.id)
+      if (isHeld(next)) return
       if (at === null) this.launches.add(node.id)
       else this.clock.after(why.delayMs, () => this.launches.add(node.id))
     })
@@ -202,6 +238,7 @@ export class Engagements {
         body: notice.body,
         source: { kind: 'node', id: node.id, name: node.name },
         reopens: false,
+        ...(notice.attachments && { attachments: notice.attachments }),
       })
     }
   }

@@ -62,6 +62,8 @@ export interface NodeRecord {
   readonly cached_tokens: number
   readonly cost_usd: number
   readonly context_tokens: number
+  /** `provider/model` of its last answer. */
+  readonly answered_by: string | null
   readonly context: number
   /** Where the present context begins in the journal. */
   readonly context_from: number
@@ -103,6 +105,7 @@ export const blank = {
   cached_tokens: 0,
   cost_usd: 0,
   context_tokens: 0,
+  answered_by: null,
   context: 1,
   context_from: 1,
   yield_note: null,
@@ -184,6 +187,7 @@ export const toNode = (row: NodeRecord, sights: NodeSights): Node => ({
   broker: brokerOf(row, sights.heartbeatAt),
   result_schema: row.result_schema,
   usage: usageOf(row),
+  answered_by: row.answered_by,
   fault: row.fault,
   streaming: sights.streaming,
   attention_count: row.fault ? 1 : 0,

@@ -22,11 +22,15 @@ export const nodeRules = {
   demote: notCanceled,
   yield: open,
   wait: ['active'],
+  /** Now, instead of when its back-off or what it is held for ends. */
+  retry: ['active'],
   recycle: open,
   relaunch: open,
   submit: open,
   report: open,
   watch: notCanceled,
+  /** A question to a person in its name. */
+  ask: open,
 } as const satisfies Record<string, readonly NodeStatus[]>
 
 export type NodeOperation = keyof typeof nodeRules

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { actorRefOf } from '#common/kernel/context.js'
 import type { TxContext } from '#common/kernel/database/writer.js'
+import { FaultRepository } from '../fault/fault.repository.js'
 import { type NodeMachineEvent, nodeMachine } from './node.machine.js'
 import type { NodeRecord } from './node.record.js'
 import { NodeRepository } from './node.repository.js'
@@ -24,6 +25,7 @@ const endsWait = (event: NodeMachineEvent): boolean => event !== 'release' && ev
 export class NodeTransitions {
   constructor(
     private readonly nodes: NodeRepository,
+    private readonly faults: FaultRepository,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -50,11 +52,18 @@ export class NodeTransitions {
       actor: actorRefOf(ctx.actor),
       at,
     })
-    return this.nodes.save(ctx.tx, before, { ...hosted, ...kept, ...changes, status, intent }, at)
+    return this.save(ctx, before, { ...hosted, ...kept, ...changes, status, intent }, at)
   }
 
   /** Changes fields that no event of the machine is about. */
   change(ctx: TxContext, before: NodeRecord, changes: Partial<NodeRecord>): NodeRecord {
-    return this.nodes.save(ctx.tx, before, changes, new Date(this.clock.now()))
+    return this.save(ctx, before, changes, new Date(this.clock.now()))
+  }
+
+  /** Every fault that a node has is in its history too: nothing writes one but by this. */
+  private save(ctx: TxContext, before: NodeRecord, changes: Partial<NodeRecord>, at: Date): NodeRecord {
+    const { fault } = changes
+    if (fault !== undefined && fault !== before.fault) this.faults.follow(ctx.tx, before, fault, at)
+    return this.nodes.save(ctx.tx, before, changes, at)
   }
 }

@@ -12,6 +12,7 @@ const situation = (more: Partial<Situation> = {}): Situation => ({
   brokerState: 'bound',
   launchedFor: null,
   notBefore: null,
+  held: false,
   losses: [],
   hosted: 'yes',
   ...more,
@@ -24,6 +25,7 @@ describe('the next step', () => {
     ['launches one that is owed a process and has none', { brokerState: null, hosted: 'unknown' }, 'launch'],
     ['waits for a back-off', { brokerState: 'launching', notBefore: now + 1 }, 'leave'],
     ['launches when the back-off is over', { brokerState: 'launching', notBefore: now }, 'launch'],
+    ['leaves what a fault holds', { brokerState: 'launching', hosted: 'unknown', held: true }, 'leave'],
     ['relaunches what the host does not host', { hosted: 'no' }, 'relaunch'],
     ['relaunches what was lost with its host', { hosted: 'lost_with_host' }, 'relaunch'],
     ['leaves what the host says nothing of', { hosted: 'unknown' }, 'leave'],
@@ -51,6 +53,7 @@ describe('the next step', () => {
     brokerState: fc.constantFrom('launching', 'bound', 'stopping', null),
     launchedFor: fc.option(fc.integer({ min: 0, max: 100_000 })),
     notBefore: fc.option(fc.integer({ min: now - 1000, max: now + 1000 })),
+    held: fc.boolean(),
     losses: fc.array(fc.integer({ min: now - 1_200_000, max: now }), { maxLength: 12 }),
     hosted: fc.constantFrom('yes', 'no', 'lost_with_host', 'unknown'),
   })

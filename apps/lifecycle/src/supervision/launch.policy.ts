@@ -10,6 +10,8 @@ export interface Situation {
   readonly launchedFor: number | null
   /** Not before this time is it launched; a back-off, or a provider's own delay. */
   readonly notBefore: number | null
+  /** Whether a fault holds it: whoever looks after that launches it. */
+  readonly held: boolean
   /** When a process of this node was last lost, oldest first, within the window. */
   readonly losses: readonly number[]
   /**
@@ -73,7 +75,7 @@ export const nextStep = (
   limits: LaunchLimits,
   random: () => number = Math.random,
 ): Step => {
-  if (node.status !== 'active' || node.brokerState === 'stopping') return leave
+  if (node.status !== 'active' || node.brokerState === 'stopping' || node.held) return leave
   if (node.notBefore !== null && node.notBefore > now) return leave
   if (node.brokerState === null) return { do: 'launch' }
   if (node.brokerState === 'launching' && node.launchedFor === null) return { do: 'launch' }

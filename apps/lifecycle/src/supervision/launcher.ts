@@ -9,6 +9,7 @@ import { hasCode } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { deriveNodeToken } from '#common/kernel/tokens.js'
+import { isHeld } from '../fault/fault.hold.js'
 import { makersOf } from '../node/node.makers.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
@@ -147,7 +148,7 @@ export class Launcher implements OnModuleInit {
     const host = this.hosts.choose()
     if (!host) return
     const node = await this.nodes.find(this.database, nodeId)
-    if (node?.status !== 'active' || node.broker_state === 'bound') return
+    if (node?.status !== 'active' || node.broker_state === 'bound' || isHeld(node)) return
     if (node.next_launch_at && node.next_launch_at.getTime() > this.clock.now()) return
     if (this.launchOf(nodeId, node.generation)) return
     // a tree that is being made: its node is launched when it is there

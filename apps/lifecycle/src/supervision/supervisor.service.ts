@@ -10,9 +10,13 @@ import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { JournalRepository } from '../broker/journal.repository.js'
 import { LastWord } from '../broker/last-word.service.js'
+import { isHeld } from '../fault/fault.hold.js'
+import { FaultProber } from '../fault/fault.prober.js'
+import { HumanResolutions } from '../human/human-resolution.service.js'
 import { Engagements } from '../node/engagement.service.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { type Family, NodeRepository } from '../node/node.repository.js'
+import { WaitClock } from '../wait/wait.clock.js'
 import { WorktreeCarrier } from '../worktree/worktree.carrier.js'
 import { exitText } from './exit.text.js'
 import { HostRegistry } from './host.registry.js'
@@ -44,6 +48,9 @@ export class Supervisor {
     private readonly launcher: Launcher,
     private readonly hosts: HostRegistry,
     private readonly worktrees: WorktreeCarrier,
+    private readonly questions: HumanResolutions,
+    private readonly waits: WaitClock,
+    private readonly prober: FaultProber,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Logger,
@@ -64,6 +71,7 @@ export class Supervisor {
     this.stopped = true
     this.callOff()
     await this.running
+    await this.prober.settled()
   }
 
   /** Looks at every node soon; several pokes become one look. */
@@ -90,16 +98,19 @@ export class Supervisor {
     this.again = false
     if (this.stopped) return
     this.callOff()
+    let next = this.settings.SVC_RECONCILE_MS
     try {
       await this.reconcile()
+      next = Math.min(next, (await this.waits.nextIn()) ?? next)
     } catch (err) {
       this.log.warn({ err }, 'nodes could not be looked at; trying again')
     }
-    if (!this.stopped) this.callOff = this.clock.after(this.settings.SVC_RECONCILE_MS, () => this.poke())
+    if (!this.stopped) this.callOff = this.clock.after(next, () => this.poke())
   }
 
   private async reconcile(): Promise<void> {
     await this.worktrees.reconcile()
+    await this.questions.reconcile()
     const active = await this.nodes.active(this.database)
     for (const node of active) {
       // each look may wait for a database that is away, and a stop waits for all of them
@@ -109,6 +120,8 @@ export class Supervisor {
       else if (step.do !== 'leave') await this.guarded(node.id, () => this.settle(node.id))
     }
     this.launcher.retain(new Set(active.map((node) => node.id)))
+    this.prober.look(active)
+    for (const id of await this.waits.due()) await this.guarded(id, () => this.waits.wake(id))
     await this.endStrays(active)
     for (const id of await this.journal.endedWithOpenCalls(this.database)) {
       await this.guarded(id, () => this.closeRecord(id))
@@ -171,6 +184,7 @@ export class Supervisor {
       brokerState: node.broker_state,
       launchedFor: launch ? this.clock.monotonic() - launch.at : null,
       notBefore: node.next_launch_at?.getTime() ?? null,
+      held: isHeld(node),
       losses: node.launches.map((at) => at.getTime()),
       hosted: this.hostedOf(node, launch),
     }

@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { assignment, brokerSignal, deltaBatch, journalEntry, journalRecord, mailEntry } from './broker.schema.js'
+import {
+  assignment,
+  brokerSignal,
+  deltaBatch,
+  journalEntry,
+  journalRecord,
+  mailEntry,
+  settlement,
+} from './broker.schema.js'
 import { nodeId, queryInt, time } from './common.schema.js'
 import { operation } from './define.js'
 import { llmItem, turnCall } from './model.schema.js'
@@ -102,6 +110,21 @@ export const brokerOperations = [
     query: z.strictObject({ from: queryInt(1, Number.MAX_SAFE_INTEGER).default(1) }),
     response: z.object({ journal: z.array(journalRecord), next_ord: z.int() }),
     errors: ['not_found', 'stale_generation'],
+  }),
+  operation({
+    name: 'nodes.broker.settle',
+    kind: 'untyped',
+    summary: 'What to do at the end of a turn, asked before it is ended',
+    service: 'lifecycle',
+    method: 'POST',
+    path: '/v1/nodes/{id}/broker/settle',
+    listeners: owner,
+    gate: 'broker',
+    params: byId,
+    body: z.strictObject({ turn: z.int().min(1) }),
+    response: settlement,
+    idempotency: 'natural',
+    errors: ['not_found', 'stale_generation', 'journal_conflict'],
   }),
   operation({
     name: 'nodes.broker.modelCall',

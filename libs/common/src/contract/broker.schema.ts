@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { attachmentInfo } from './attachment.schema.js'
 import { jsonSchema, nodeId, time } from './common.schema.js'
 import { delta, execSpec, faultKinds, messageTiers } from './node.schema.js'
 import { persona } from './persona.schema.js'
-export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
 
+export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
 /** What the strictest provider takes: 5 MiB of base64, 3.75 MiB of file. */
 const imageLength = 5 * 1024 * 1024
 
@@ -53,8 +54,11 @@ export const toolDefinition = z.object({
 })
 export type ToolDefinition = z.infer<typeof toolDefinition>
 
-/** `kickoff` stands at the beginning of a fresh context, as `prompt` does at the beginning of a node. */
-export const mailKinds = ['prompt', 'kickoff', 'message', 'report', 'notice'] as const
+/**
+ * `kickoff` stands at the beginning of a fresh context, as `prompt` does at the beginning of a node; `answer` is what a
+ * person says to a question.
+ */
+export const mailKinds = ['prompt', 'kickoff', 'message', 'report', 'notice', 'answer'] as const
 export const mailEntry = z.object({
   id: z.string(),
   seq: z.int(),
@@ -66,6 +70,10 @@ export const mailEntry = z.object({
     id: z.string().nullable(),
     name: z.string().optional(),
   }),
+  attachments: z
+    .array(attachmentInfo)
+    .optional()
+    .meta({ description: 'Read each at `GET /v1/nodes/{id}/attachments/{attachment_id}`' }),
   created_at: time,
 })
 export type MailEntry = z.infer<typeof mailEntry>
@@ -91,14 +99,6 @@ export const journalEntry = z.discriminatedUnion('type', [
     role: z.enum(['user', 'assistant']),
     content: z.array(contentPart),
     model: z.string().optional(),
-  }),
-  z.strictObject({
-    type: z.literal('tool_started'),
-    turn,
-    step,
-    call_id: z.string(),
-    name: z.string(),
-    input: z.unknown(),
     context: z
       .strictObject({ tokens: z.int().min(0), window: z.int().min(1) })
       .optional()
@@ -121,6 +121,14 @@ export const journalEntry = z.discriminatedUnion('type', [
       .nullable()
       .meta({ description: 'Stands for the older entries; null: only the long outputs of tools are left out of them' }),
     model: z.string().optional(),
+  }),
+  z.strictObject({
+    type: z.literal('tool_started'),
+    turn,
+    step,
+    call_id: z.string(),
+    name: z.string(),
+    input: z.unknown(),
   }),
   z.strictObject({
     type: z.literal('tool_ended'),
@@ -172,6 +180,8 @@ export const assignment = z.object({
   scopes: z.array(z.string()),
   result_schema: jsonSchema.nullable(),
   parent: z.object({ id: nodeId, name: z.string() }).nullable(),
+  depth: z.int().meta({ description: 'How many nodes stand behind its making; 0 unless a node made it' }),
+  persona: persona.nullable(),
   reported: z.boolean().meta({ description: 'Whether this engagement has its final report already' }),
   context: z.int(),
   turn: z.int().meta({ description: 'The last turn that was begun; the next one has a higher number' }),
@@ -180,8 +190,6 @@ export const assignment = z.object({
     .int()
     .meta({ description: 'Where the present context begins in the journal; what stands before is history' }),
   next_ord: z.int(),
-  depth: z.int().meta({ description: 'How many nodes stand behind its making; 0 unless a node made it' }),
-  persona: persona.nullable(),
   journal: z.array(journalRecord).meta({
     description:
       'The first page of the present context, from `first_ord` on, oldest first; the rest up to `next_ord` is read by pages',
@@ -189,6 +197,25 @@ export const assignment = z.object({
   mail: z.array(mailEntry).meta({ description: 'The first batch of mail, leased to this generation for 30 s' }),
 })
 export type Assignment = z.infer<typeof assignment>
+
+/** What a node waits for: what ends of it wakes the node. */
+export const waitedFor = z.object({
+  kind: z.enum(['child', 'job', 'timer', 'answer']).meta({
+    description: '`child`: a node below, or one that it watches actively. `timer`: its own wait.',
+  }),
+  id: z.string(),
+  name: z.string().optional(),
+})
+export type WaitedFor = z.infer<typeof waitedFor>
+
+export const settlement = z.object({
+  directive: z.enum(['continue', 'finish', 'wait', 'yield', 'stop']).meta({
+    description:
+      '`continue`: end the turn, mail waits for the next one. `finish`: nothing is waited for: a terminal node ends with its report. `wait`: end the turn without a final report. `yield`: end it, a fresh context begins. `stop`: the node has ended.',
+  }),
+  waits_for: z.array(waitedFor),
+})
+export type Settlement = z.infer<typeof settlement>
 
 /** What the daemon wants of a broker now. Level-triggered: the present state is sent on every connect. */
 export const brokerSignal = z.discriminatedUnion('type', [

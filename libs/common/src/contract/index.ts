@@ -4,6 +4,7 @@ import { canvasEventOperations } from './canvas-event.operations.js'
 import type { Operation } from './define.js'
 import { focusOperations } from './focus.operations.js'
 import { historyOperations } from './history.operations.js'
+import { humanOperations } from './human.operations.js'
 import { internalOperations } from './internal.operations.js'
 import { jobInternalOperations } from './job.internal.js'
 import { jobOperations } from './job.operations.js'
@@ -29,6 +30,7 @@ export const operations = [
   ...canvasEventOperations,
   ...focusOperations,
   ...historyOperations,
+  ...humanOperations,
   ...brokerOperations,
   ...jobOperations,
   ...worktreeOperations,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { attachmentInfo, attachmentInputs } from './attachment.schema.js'
 import { absolutePath, actorRef, jsonSchema, nodeId, slug, time, usage } from './common.schema.js'
 import { worktree, worktreeCreate } from './worktree.schema.js'
 
@@ -89,11 +90,20 @@ export const modelChoice = z.strictObject({
   override: z.string().max(200).optional().meta({ description: '`provider/model`, instead of the ladder' }),
 })
 
+/** What a node waits for that can't go on by waiting alone. */
+export const faultHolds = ['provider', 'credential'] as const
+
 export const fault = z.object({
   kind: z.enum(faultKinds),
   message: z.string(),
-  since: time,
-  retry_at: time.optional(),
+  since: time.meta({ description: 'First failure of this kind in a row' }),
+  last_at: time.optional().meta({ description: 'Last failure' }),
+  tries: z.int().optional().meta({ description: 'Failures of this kind in a row' }),
+  retry_at: time.optional().meta({ description: 'When it is tried again at the latest' }),
+  held_for: z.enum(faultHolds).optional().meta({
+    description:
+      '`provider`: tried again as soon as its provider answers. `credential`: as soon as a person has installed one that works.',
+  }),
 })
 export type Fault = z.infer<typeof fault>
 
@@ -132,6 +142,7 @@ export const node = z
     broker: z.object({ host_id: z.string(), pid: z.int(), started_at: time, heartbeat_at: time }).nullable(),
     result_schema: jsonSchema.nullable(),
     usage,
+    answered_by: z.string().nullable().meta({ description: '`provider/model` that really answered it last' }),
     fault: fault.nullable(),
     streaming: z.boolean(),
     attention_count: z.int(),
@@ -169,18 +180,14 @@ export const nodeCreate = z.strictObject({
   engine: engineName.optional(),
   exec: execSpec.optional(),
   env_profile: slug.optional().meta({ description: 'A profile, whose defaults stand where this body says nothing' }),
+  attachments: attachmentInputs,
 })
 export type NodeCreate = z.infer<typeof nodeCreate>
-
-export const attachmentRef = z.strictObject({
-  id: z.string(),
-  name: z.string().optional(),
-  content_type: z.string().optional(),
-})
 
 export const messageBody = z.strictObject({
   body: promptText,
   tier: z.enum(messageTiers).default('normal'),
+  attachments: attachmentInputs,
 })
 
 export const messageReceipt = z.object({
@@ -196,12 +203,19 @@ export const report = z
     engagement: z.int(),
     kind: z.enum(reportKinds),
     body: z.string(),
+    attachments: z
+      .array(attachmentInfo)
+      .meta({ description: 'Read each at `GET /v1/nodes/{id}/attachments/{attachment_id}`' }),
     created_at: time,
   })
   .meta({ id: 'Report' })
 export type Report = z.infer<typeof report>
 
-export const reportBody = z.strictObject({ kind: z.enum(reportKinds).default('update'), body: reportText })
+export const reportBody = z.strictObject({
+  kind: z.enum(reportKinds).default('update'),
+  body: reportText,
+  attachments: attachmentInputs,
+})
 
 export const outcome = z
   .object({
@@ -258,11 +272,11 @@ export const nodeEventTypes = [
   'result.submitted',
   'child.reported',
   'child.ended',
+  'context.compacted',
   'turn.started',
   'message.completed',
   'tool.started',
   'tool.ended',
-  'context.compacted',
   'job.started',
   'job.ended',
   'turn.ended',
