@@ -10,6 +10,8 @@ const listeners = {
 }
 const tagTexts = {
   nodes: 'Agent runs and their work',
+  kinds: 'Roles of nodes, and the personas that the owner adds',
+  focuses: 'Which node each pane of a viewer shows',
   profiles: 'Named defaults that nodes are made with',
   canvas: 'All nodes at once, and what they said and did',
   models: 'Model credentials, configuration and readiness',
@@ -17,6 +19,7 @@ const tagTexts = {
   system: 'The daemon itself',
   files: 'Files of the machine, by absolute path',
   bash: 'Shell commands on the machine',
+  human: 'What agents and applications ask a person',
   sandbox: 'How programs of nodes are held on each machine',
   health: 'Liveness of the application listener',
 }
@@ -106,10 +109,12 @@ const gateTexts = {
 
 function success({ response, item, answer = 'json', status = 200 }, schemas) {
   const content = {}
+  if (answer === 'bytes') content['application/octet-stream'] = { schema: { type: 'string', format: 'binary' } }
   if (response && answer !== 'stream') content['application/json'] = { schema: schemas.refOf(response, 'output') }
   if (item && answer !== 'json') content['text/event-stream'] = { schema: schemas.refOf(item, 'output') }
   const description = {
     json: status === 201 ? 'Created' : status === 204 ? 'Done; nothing to say' : 'Success',
+    bytes: 'The bytes, as the type that they have, or JSON, by the Accept header',
     stream: 'Server-sent events; `data` of each is one item. The last event is `end`.',
     negotiated:
       'One JSON answer, or server-sent events with one item each, by the Accept header. The last event is `end`.',
@@ -131,7 +136,7 @@ function headersOf({ idempotency, answer = 'json', method }) {
     ...(idempotency === 'key'
       ? [header('Idempotency-Key', 'The first answer under this key is kept for 24 h and replayed', 255)]
       : []),
-    ...(answer !== 'json' && method === 'GET' ? [header('Last-Event-ID', 'Go on after this event', 512)] : []),
+    ...(['stream', 'negotiated'].includes(answer) && method === 'GET' ? [header('Last-Event-ID', 'Go on after this event', 512)] : []),
   ]
 }
 

@@ -25,7 +25,7 @@ const successFault = ({ entry, codes, version }: Shot, { status, headers, body }
   if (codes) return `${status} instead of ${codes.join(' or ')}`
   if (status !== (entry.status ?? 200)) return `${status} instead of ${entry.status ?? 200}`
   if (!headers.get('svc-version') || !headers.get('x-request-id')) return 'no version or no request id'
-  if (status === 204 || headers.get('content-type')?.startsWith('text/event-stream')) return undefined
+  if (status === 204 || !headers.get('content-type')?.startsWith('application/json')) return undefined
   if (!entry.response || version) return undefined
   const parsed = entry.response.safeParse(parsedJson(body))
   return parsed.success ? undefined : `an answer outside of the contract: ${JSON.stringify(parsed.error.issues[0])}`

@@ -37,9 +37,13 @@ const written = Symbol('written')
 const bytesOf =
   (call: Responder): Responder =>
   async (exchange) => {
-    writeBytes(exchange.reply, (await call(exchange)) as Content)
+    const output = await call(exchange)
+    if (wantsJson(exchange.request)) return output
+    writeBytes(exchange.reply, output as Content)
     return written
   }
+
+const wantsJson = ({ headers }: FastifyRequest): boolean => /\bapplication\/json\b/i.test(headers.accept ?? '')
 
 /** Whether the client asks for a stream where both are on offer. */
 const wantsStream = ({ headers }: FastifyRequest): boolean => /\btext\/event-stream\b/i.test(headers.accept ?? '')

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common'
+import type { AttachmentInfo } from '#common/contract/attachment.schema.js'
 import type { MailEntry } from '#common/contract/broker.schema.js'
 import type { MessageTier } from '#common/contract/node.schema.js'
 import { json } from '#common/kernel/database/column-types.js'
@@ -12,6 +13,7 @@ export interface NewMail {
   readonly kind: MailEntry['kind']
   readonly body: string
   readonly source: MailEntry['source']
+  readonly attachments?: readonly AttachmentInfo[]
   readonly at: Date
 }
 
@@ -22,6 +24,7 @@ interface MailRow {
   readonly kind: MailEntry['kind']
   readonly body: string
   readonly source: MailEntry['source']
+  readonly attachments: AttachmentInfo[] | null
   readonly created_at: Date
 }
 
@@ -32,10 +35,15 @@ const toEntry = (row: MailRow): MailEntry => ({
   kind: row.kind,
   body: row.body,
   source: row.source,
+  ...(row.attachments && { attachments: row.attachments }),
   created_at: row.created_at.toISOString(),
 })
 
-/** Bytes of text after which a claim is full: a turn takes it all in one entry of the journal, which has its limit. */
+/** Bytes of a mail with what it carries. */
+const weight = `octet_length(body) + CASE WHEN attachments IS NULL THEN 0
+  ELSE (SELECT sum((one ->> 'bytes')::int) FROM json_array_elements(attachments) one) END`
+
+/** Bytes of mail after which a claim is full: a turn takes it all in one entry of the journal, which has its limit. */
 const claimBytes = 768 * 1024
 
 const wanted = { all: ['critical', 'urgent', 'normal', 'deferred'], steering: ['critical', 'urgent'] } as const
@@ -62,9 +70,19 @@ export class MailRepository {
       `WITH place AS (
          UPDATE canvas.counters SET mail_seq = mail_seq + 1 WHERE node_id = $2 RETURNING mail_seq
        )
-       INSERT INTO canvas.mail (id, node_id, seq, tier, kind, body, source, engagement, created_at)
-       SELECT $1, $2, mail_seq, $3, $4, $5, $6, $7, $8 FROM place`,
-      [id, mail.nodeId, mail.tier, mail.kind, mail.body, json(mail.source), mail.engagement, mail.at],
+       INSERT INTO canvas.mail (id, node_id, seq, tier, kind, body, source, engagement, created_at, attachments)
+       SELECT $1, $2, mail_seq, $3, $4, $5, $6, $7, $8, $9 FROM place`,
+      [
+        id,
+        mail.nodeId,
+        mail.tier,
+        mail.kind,
+        mail.body,
+        json(mail.source),
+        mail.engagement,
+        mail.at,
+        mail.attachments?.length ? json(mail.attachments) : null,
+      ],
     )
     return id
   }
@@ -81,11 +99,12 @@ export class MailRepository {
       `UPDATE canvas.mail SET claimed_generation = $2, lease_expires_at = $3
         WHERE id IN (
           SELECT id FROM (
-            SELECT id, sum(octet_length(body)) OVER (ORDER BY seq) - octet_length(body) AS before FROM canvas.mail
+            SELECT id, sum(weight) OVER (ORDER BY seq) - weight AS before FROM (
+            SELECT id, seq, ${weight} AS weight FROM canvas.mail
              WHERE node_id = $1 AND acknowledged_at IS NULL AND tier = ANY($4)
-             ORDER BY seq LIMIT $5) box
+             ORDER BY seq LIMIT $5) unread) box
            WHERE before < $6)
-       RETURNING id, seq, tier, kind, body, source, created_at`,
+       RETURNING id, seq, tier, kind, body, source, attachments, created_at`,
       [claim.nodeId, claim.generation, claim.until, [...wanted[claim.which]], claim.limit, claimBytes],
     )
     return rows.sort((a, b) => a.seq - b.seq).map(toEntry)

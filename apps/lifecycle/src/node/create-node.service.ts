@@ -7,6 +7,8 @@ import type { Tx } from '#common/kernel/database/tx.js'
 import { type TxContext, Writer, type Written } from '#common/kernel/database/writer.js'
 import { hasCode, SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
+import { readAttachments } from '../attachment/attachment.content.js'
+import { AttachmentRepository, type KeptAttachment } from '../attachment/attachment.repository.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { type KindDefaults, KindService } from '../persona/kind.service.js'
 import { ProfileService } from '../profile/profile.service.js'
@@ -64,6 +66,7 @@ export class CreateNodeService {
     private readonly database: Database,
     private readonly nodes: NodeRepository,
     private readonly mail: MailRepository,
+    private readonly attachments: AttachmentRepository,
     private readonly access: NodeAccess,
     private readonly models: ModelCheck,
     private readonly schemas: SchemaChecker,
@@ -84,6 +87,7 @@ export class CreateNodeService {
    * sandbox_required, path_outside_scope, worktree_refused, illegal_transition (a parent that was canceled, or whose tree is gone)
    */
   async create(ctx: Context, asked: Create): Promise<Written<Node>> {
+    const read = readAttachments(asked.attachments)
     const id = newId('node')
     const { input, refusal, place, kind } = await this.profiled(ctx, id, asked)
     return this.writer.once(ctx, { operation: create.name, input: asked }, async (within) => {
@@ -107,7 +111,7 @@ export class CreateNodeService {
         at: node.created_at,
       })
       if (parent) this.nodes.subscribe(within.tx, parent.id, node.id, 'active')
-      this.deliverPrompt(within, node, input.prompt)
+      this.deliverPrompt(within, node, input.prompt, this.attachments.keep(within.tx, read))
       within.tx.afterCommit(() => (place ? this.worktrees.begin(id) : this.launches.add(id)))
       return toNode(node, { streaming: false, heartbeatAt: null })
     })
@@ -250,7 +254,8 @@ export class CreateNodeService {
     }
   }
 
-  private deliverPrompt(ctx: TxContext, node: NodeRecord, prompt: string): void {
+  private deliverPrompt(ctx: TxContext, node: NodeRecord, prompt: string, kept: readonly KeptAttachment[]): void {
+    const attachments = this.attachments.attach(ctx.tx, node.id, kept)
     const source = {
       kind: ctx.actor.kind === 'pub' ? ('system' as const) : ctx.actor.kind,
       id: ctx.actor.nodeId ?? ctx.actor.appId ?? null,
@@ -262,6 +267,7 @@ export class CreateNodeService {
       kind: 'prompt',
       body: prompt,
       source,
+      attachments,
       at: node.created_at,
     })
     ctx.tx.emit({
@@ -278,6 +284,7 @@ export class CreateNodeService {
         parent_id: node.parent_id,
         scopes: node.scopes,
         message_id: messageId,
+        ...(attachments.length > 0 && { attachments }),
       },
     })
   }

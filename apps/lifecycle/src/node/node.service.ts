@@ -4,6 +4,8 @@ import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { Writer, type Written } from '#common/kernel/database/writer.js'
 import { SvcError } from '#common/kernel/errors.js'
+import { readAttachments } from '../attachment/attachment.content.js'
+import { AttachmentRepository } from '../attachment/attachment.repository.js'
 import { InProgressStore } from '../broker/in-progress.store.js'
 import { JournalRepository } from '../broker/journal.repository.js'
 import { SignalHub } from '../broker/signal.hub.js'
@@ -29,6 +31,7 @@ export class NodeService {
     private readonly database: Database,
     private readonly nodes: NodeRepository,
     private readonly mail: MailRepository,
+    private readonly attachments: AttachmentRepository,
     private readonly journal: JournalRepository,
     private readonly access: NodeAccess,
     private readonly engagements: Engagements,
@@ -61,7 +64,8 @@ export class NodeService {
   }
 
   /** @throws SvcError not_found, illegal_transition (canceled), quota_exceeded */
-  message(ctx: Context, input: InputOf<typeof message>): Promise<Written<OutputOf<typeof message>>> {
+  async message(ctx: Context, input: InputOf<typeof message>): Promise<Written<OutputOf<typeof message>>> {
+    const read = readAttachments(input.attachments)
     return this.writer.once(ctx, { operation: message.name, input }, async (within) => {
       const [node, { unread }] = await Promise.all([
         this.nodes.lock(within.tx, input.id),
@@ -88,6 +92,7 @@ export class NodeService {
         body: input.body,
         source,
         reopens: true,
+        attachments: this.attachments.keep(within.tx, read),
       })
       return { message_id: handed.messageId, delivered: handed.delivered }
     })

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common'
+import type { AttachmentInfo } from '#common/contract/attachment.schema.js'
 import type { Report } from '#common/contract/node.schema.js'
+import { json } from '#common/kernel/database/column-types.js'
 import type { Reader, Tx } from '#common/kernel/database/tx.js'
 import { newId } from '#common/kernel/ids.js'
 
@@ -9,25 +11,44 @@ interface ReportRow {
   readonly engagement: number
   readonly kind: Report['kind']
   readonly body: string
+  readonly attachments: AttachmentInfo[] | null
   readonly created_at: Date
 }
 
-const toReport = (row: ReportRow): Report => ({ ...row, created_at: row.created_at.toISOString() })
+const toReport = (row: ReportRow): Report => ({
+  ...row,
+  attachments: row.attachments ?? [],
+  created_at: row.created_at.toISOString(),
+})
 
-const columns = 'id, node_id, engagement, kind, body, created_at'
+const columns = 'id, node_id, engagement, kind, body, attachments, created_at'
 
 @Injectable()
 export class ReportRepository {
-  insert(tx: Tx, report: { nodeId: string; engagement: number; kind: Report['kind']; body: string; at: Date }): Report {
+  insert(
+    tx: Tx,
+    report: {
+      nodeId: string
+      engagement: number
+      kind: Report['kind']
+      body: string
+      attachments: AttachmentInfo[]
+      at: Date
+    },
+  ): Report {
     const row: ReportRow = {
       id: newId('rep'),
       node_id: report.nodeId,
       engagement: report.engagement,
       kind: report.kind,
       body: report.body,
+      attachments: report.attachments.length > 0 ? report.attachments : null,
       created_at: report.at,
     }
-    tx.send(`INSERT INTO canvas.reports (${columns}) VALUES ($1, $2, $3, $4, $5, $6)`, Object.values(row))
+    tx.send(
+      `INSERT INTO canvas.reports (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+      Object.values({ ...row, attachments: row.attachments && json(row.attachments) }),
+    )
     return toReport(row)
   }
 

@@ -5,6 +5,8 @@ import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { type TxContext, Writer, type Written } from '#common/kernel/database/writer.js'
 import { hasCode, SvcError } from '#common/kernel/errors.js'
+import { readAttachments } from '../attachment/attachment.content.js'
+import { AttachmentRepository, type KeptAttachment } from '../attachment/attachment.repository.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { cursorAfter, pageOf, readCursor } from '../node/cursor.js'
 import { Engagements } from '../node/engagement.service.js'
@@ -31,6 +33,7 @@ export class ReportService {
     private readonly nodes: NodeRepository,
     private readonly reports: ReportRepository,
     private readonly mail: MailRepository,
+    private readonly attachments: AttachmentRepository,
     private readonly schemas: SchemaChecker,
     private readonly access: NodeAccess,
     private readonly engagements: Engagements,
@@ -39,7 +42,8 @@ export class ReportService {
   ) {}
 
   /** A node's own report. @throws SvcError already_finalized, illegal_transition */
-  push(ctx: Context, input: InputOf<typeof push>): Promise<Written<Report>> {
+  async push(ctx: Context, input: InputOf<typeof push>): Promise<Written<Report>> {
+    const read = readAttachments(input.attachments)
     return this.writer.once(ctx, { operation: push.name, input }, async (within) => {
       const family = await this.nodes.lockFamily(within.tx, input.id)
       if (family.node.id !== ctx.actor.nodeId) throw new SvcError('node_token_required')
@@ -48,33 +52,47 @@ export class ReportService {
           throw new SvcError('already_finalized')
         await this.requireResult(within, family)
       } else await this.requireRoom(within, family)
-      return this.record(within, family, input)
+      const attachments = this.attachments.keep(within.tx, read)
+      return this.record(within, family, { ...input, attachments })
     })
   }
 
   /** Writes a report and tells the subscribers; a final one ends the piece of work if it is still open. */
-  record(ctx: TxContext, family: Family, input: { kind: Report['kind']; body: string }): Report {
+  record(
+    ctx: TxContext,
+    family: Family,
+    input: { kind: Report['kind']; body: string; attachments?: readonly KeptAttachment[] },
+  ): Report {
     const { node } = family
     const open = node.status === 'active' || node.status === 'idle'
     const late = input.kind === 'final' && node.status === 'done'
     if (!open && !late) illegal(node.status, 'report', `A node that is ${node.status} can't report.`)
+    const { attachments = [] } = input
     const report = this.reports.insert(ctx.tx, {
       nodeId: node.id,
       engagement: node.engagement,
       kind: input.kind,
       body: input.body,
+      attachments: this.attachments.attach(ctx.tx, node.id, attachments),
       at: new Date(this.clock.now()),
     })
     ctx.tx.emit({
       nodeId: node.id,
       type: 'report.pushed',
-      data: { report_id: report.id, kind: report.kind, body: report.body, engagement: report.engagement },
+      data: {
+        report_id: report.id,
+        kind: report.kind,
+        body: report.body,
+        engagement: report.engagement,
+        ...(report.attachments.length > 0 && { attachments: report.attachments }),
+      },
     })
     if (input.kind === 'final' && open) this.engagements.finalize(ctx, node)
     this.engagements.notify(ctx, family, {
       tier: input.kind === 'update' ? 'normal' : 'urgent',
       kind: 'report',
       body: input.body,
+      attachments,
       event: 'child.reported',
       data: { report_id: report.id, kind: report.kind },
     })

@@ -18,6 +18,7 @@ export const idPrefixes = [
   'msg',
   'rep',
   'evt',
+  'att',
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 

@@ -25,8 +25,11 @@ export type Gate = 'open' | 'owner' | 'own' | 'self' | 'broker' | `svc:${string}
  */
 export type OperationKind = 'route' | 'untyped' | 'composed' | 'internal'
 
-/** How an operation's answer is sent: one JSON body, a stream of server-sent events, or either by the Accept header. */
-export type Answer = 'json' | 'stream' | 'negotiated'
+/**
+ * How an operation's answer is sent: one JSON body, a stream of server-sent events, or either by the Accept header;
+ * `bytes`: what its `base64` stands for, as its `content_type` and under its `name`, or as JSON where that is accepted.
+ */
+export type Answer = 'json' | 'stream' | 'negotiated' | 'bytes'
 
 type Shape = z.ZodObject
 

@@ -189,6 +189,11 @@ export const errorCodes = define({
     title: 'A result was submitted already',
     remedy: 'A result is immutable; send the node a message to give it new work.',
   },
+  already_resolved: {
+    kind: 'conflict',
+    title: 'The request was resolved already',
+    remedy: 'The first answer stands: `state`, `response` and `resolved_at` say which it was.',
+  },
   stale_generation: {
     kind: 'conflict',
     title: 'A newer process hosts this node',
@@ -235,6 +240,11 @@ export const errorCodes = define({
     kind: 'gone',
     title: 'Events before the oldest kept one are gone',
     remedy: 'Read the resource afresh and go on from `oldest`.',
+  },
+  request_expired: {
+    kind: 'gone',
+    title: 'The deadline of the request has passed',
+    remedy: 'Nobody can answer it any more; `default`, where there is one, stands. Send the asker a message instead.',
   },
   precondition_failed: {
     kind: 'precondition',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { attachmentContent, attachmentId, attachmentLimits } from './attachment.schema.js'
 import { nodeId, pageOf, pageQuery, queryFlag, queryInt } from './common.schema.js'
 import { operation } from './define.js'
 import {
@@ -42,6 +43,7 @@ export const nodeOperations = [
     path: '/v1/nodes',
     listeners: owner,
     gate: 'svc:act',
+    bodyLimit: attachmentLimits.body,
     body: nodeCreate,
     response: node,
     status: 201,
@@ -100,6 +102,7 @@ export const nodeOperations = [
     path: '/v1/nodes/{id}/message',
     listeners: owner,
     gate: 'svc:act',
+    bodyLimit: attachmentLimits.body,
     params: byId,
     body: messageBody,
     response: messageReceipt,
@@ -217,12 +220,27 @@ export const nodeOperations = [
     path: '/v1/nodes/{id}/reports',
     listeners: owner,
     gate: 'self',
+    bodyLimit: attachmentLimits.body,
     params: byId,
     body: reportBody,
     response: report,
     status: 201,
     idempotency: 'key',
     errors: ['not_found', 'already_finalized', 'illegal_transition', 'quota_exceeded'],
+  }),
+  operation({
+    name: 'nodes.attachments.retrieve',
+    kind: 'untyped',
+    summary: 'Read the bytes of an attachment of a message or report',
+    service: 'lifecycle',
+    method: 'GET',
+    path: '/v1/nodes/{id}/attachments/{attachment_id}',
+    listeners: owner,
+    gate: 'own',
+    answer: 'bytes',
+    params: z.strictObject({ id: nodeId, attachment_id: attachmentId }),
+    response: attachmentContent,
+    errors: ['not_found'],
   }),
   operation({
     name: 'nodes.events',

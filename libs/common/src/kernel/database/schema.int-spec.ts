@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type TestDatabase, testDatabase } from '#common/testing/database.js'
 import { mailKinds, toolCallStatuses } from '../../contract/broker.schema.js'
 import { passageKinds } from '../../contract/history.schema.js'
+import { humanRequestStatuses } from '../../contract/human.schema.js'
 import { jobStatuses } from '../../contract/job.schema.js'
 import { messageTiers, nodeIntents, nodeStatuses, reportKinds } from '../../contract/node.schema.js'
 
@@ -67,6 +68,7 @@ describe('prisma/schema.prisma and the migrations', () => {
     ['tool_calls_status_check', toolCallStatuses],
     ['jobs_status_check', jobStatuses],
     ['passages_kind_check', passageKinds],
+    ['human_requests_status_check', humanRequestStatuses],
   ] as const)('let %s hold what the contract names', async (constraint, names) => {
     const [row] = await store.query<{ text: string }>(
       'SELECT pg_get_constraintdef(oid) AS text FROM pg_constraint WHERE conname = $1',
