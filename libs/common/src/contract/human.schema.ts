@@ -51,7 +51,7 @@ export const humanResponseItem = z.strictObject({
 })
 export type HumanResponseItem = z.infer<typeof humanResponseItem>
 
-export const humanResponse = z.array(humanResponseItem).max(humanLimits.pages).meta({ id: 'HumanResponse' })
+export const humanResponse = z.array(humanResponseItem).max(humanLimits.pages)
 
 export const humanPage = z
   .strictObject({

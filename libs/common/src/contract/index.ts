@@ -16,6 +16,7 @@ import { personaOperations } from './persona.operations.js'
 import { profileOperations } from './profile.operations.js'
 import { sandboxOperations } from './sandbox.operations.js'
 import { systemOperations } from './system.operations.js'
+import { viewerOperations } from './viewer.operations.js'
 import { worktreeInternals } from './worktree.internal.js'
 import { worktreeOperations } from './worktree.operations.js'
 
@@ -32,6 +33,7 @@ export const operations = [
   ...historyOperations,
   ...humanOperations,
   ...brokerOperations,
+  ...viewerOperations,
   ...jobOperations,
   ...worktreeOperations,
   ...fileOperations,
@@ -71,7 +73,7 @@ export * from './machine.schema.js'
 export * from './model.schema.js'
 export * from './node.schema.js'
 export type { FaultEpisode } from './node-wait.operations.js'
-export type { Kind } from './persona.operations.js'
+export { type Kind, kind } from './persona.operations.js'
 export * from './persona.schema.js'
 export * from './profile.schema.js'
 export { consentSentence, type SandboxState, sandboxLevels } from './sandbox.operations.js'

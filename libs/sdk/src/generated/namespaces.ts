@@ -4,7 +4,7 @@ import { Auth } from '../composed/auth.js'
 import { Canvas } from '../composed/canvas.js'
 import { Nodes } from '../composed/nodes.js'
 import type { Transport } from '../transport.js'
-import { BashRoutes, CanvasHistoryRoutes, FilesRoutes, HealthRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes } from './resources.js'
+import { BashRoutes, CanvasHistoryRoutes, FilesRoutes, HealthRoutes, HumanRequestsRoutes, HumanRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes } from './resources.js'
 
 export class NodesNamespace extends Nodes {
   readonly jobs = new NodesJobsRoutes(this.transport)
@@ -16,6 +16,10 @@ export class NodesNamespace extends Nodes {
 export class ModelsNamespace extends ModelsRoutes {
   readonly config = new ModelsConfigRoutes(this.transport)
   readonly credentials = new ModelsCredentialsRoutes(this.transport)
+}
+
+export class HumanNamespace extends HumanRoutes {
+  readonly requests = new HumanRequestsRoutes(this.transport)
 }
 
 export class CanvasNamespace extends Canvas {
@@ -30,6 +34,7 @@ export abstract class Namespaces {
   readonly canvas: CanvasNamespace
   readonly files: FilesRoutes
   readonly health: HealthRoutes
+  readonly human: HumanNamespace
   readonly models: ModelsNamespace
   readonly nodes: NodesNamespace
   readonly profiles: ProfilesRoutes
@@ -42,6 +47,7 @@ export abstract class Namespaces {
     this.canvas = new CanvasNamespace(transport)
     this.files = new FilesRoutes(transport)
     this.health = new HealthRoutes(transport)
+    this.human = new HumanNamespace(transport)
     this.models = new ModelsNamespace(transport)
     this.nodes = new NodesNamespace(transport)
     this.profiles = new ProfilesRoutes(transport)

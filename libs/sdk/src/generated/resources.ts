@@ -23,6 +23,11 @@ import type {
   HealthGetResponse,
   HistoryEntry,
   HistoryStats,
+  HumanReasonBody,
+  HumanRequest,
+  HumanRequestCreate,
+  HumanRequestReplace,
+  HumanRespondBody,
   Job,
   MessageBody,
   MessageReceipt,
@@ -34,6 +39,8 @@ import type {
   NodeEvent,
   NodesInterruptResponse,
   NodesResultSubmitBody,
+  NodesWaitBody,
+  NodesWaitResponse,
   NodesWorktreeCloseBody,
   Outcome,
   Profile,
@@ -79,6 +86,19 @@ export interface CanvasAttentionQuery {
   under?: string
 }
 
+export interface CanvasEventsQuery {
+  /** Entries a page, 1 to 200; default 50. */
+  limit?: number
+  /** Go on after this position; `Last-Event-ID` says the same; at most 512 characters. */
+  after?: string
+  /** Begin with the events of this time; `after` overrules it. */
+  since?: string
+  /** Only these kinds, between commas; `node.*` names all that begin so; at most 2000 characters. */
+  types?: string
+  /** Only nodes at or below this one, those made later included. */
+  under?: string
+}
+
 export interface CanvasHistoryReadQuery {
   node: string
   /** First turn; 1 to 2000000000. */
@@ -109,6 +129,11 @@ export interface FilesListQuery {
   limit?: number
   /** Cursor of the previous page; at most 1024 characters. */
   after?: string
+}
+
+export interface HumanRequestsRetrieveQuery {
+  /** Hold the answer for up to this many seconds, until the request is resolved; `Prefer: wait=n` says the same; at most 60. */
+  wait?: number
 }
 
 export interface NodesListQuery {
@@ -227,6 +252,17 @@ export class CanvasRoutes extends Resource {
   prune(body: PruneBody, options?: RequestOptions): Promise<PruneAnswer> {
     return this.call<PruneAnswer>('canvas.prune', { body, options })
   }
+
+  /**
+   * Read the durable events of all nodes: live as a stream, or by pages.
+   *
+   * Every event once, in an order that keeps that of each node and of each tree. Pages begin with the oldest event that is kept, a stream with what happens from now on, unless `after` or `since` says otherwise. Positions are opaque. A page may hold fewer events than its limit, or none, while `has_more` says that there are more. Events of a node go with it when it is pruned.
+   *
+   * `GET /v1/canvas/events`; may answer `not_found`, `cursor_expired`, `malformed_request`
+   */
+  events(query?: CanvasEventsQuery, options?: StreamOptions): Feed<NodeEvent> {
+    return this.fed<NodeEvent>('canvas.events', { query, options })
+  }
 }
 
 export class CanvasHistoryRoutes extends Resource {
@@ -319,6 +355,66 @@ export class HealthRoutes extends Resource {
   }
 }
 
+export class HumanRoutes extends Resource {}
+
+export class HumanRequestsRoutes extends Resource {
+  /**
+   * Ask a person; the answer comes as mail to the node that asked.
+   *
+   * Nothing waits on it: the question is kept until it is answered, dismissed, canceled or past its deadline, and the asker is woken then.
+   *
+   * `POST /v1/human/requests`; may answer `not_found`, `illegal_transition`, `quota_exceeded`
+   */
+  create(body: HumanRequestCreate, options?: RequestOptions): Promise<HumanRequest> {
+    return this.call<HumanRequest>('human.requests.create', { body, options })
+  }
+
+  /**
+   * Read a request, or wait until it is resolved.
+   *
+   * `GET /v1/human/requests/{id}`; may answer `not_found`
+   */
+  retrieve(id: string, query?: HumanRequestsRetrieveQuery, options?: RequestOptions): Promise<HumanRequest> {
+    return this.call<HumanRequest>('human.requests.retrieve', { params: { id }, query, options })
+  }
+
+  /**
+   * Put another question in the place of an open one.
+   *
+   * `PUT /v1/human/requests/{id}`; may answer `not_found`, `already_resolved`, `request_expired`, `precondition_failed`
+   */
+  replace(id: string, body: HumanRequestReplace, options?: RequestOptions): Promise<HumanRequest> {
+    return this.call<HumanRequest>('human.requests.replace', { params: { id }, body, options })
+  }
+
+  /**
+   * Answer a request, once and for good.
+   *
+   * `POST /v1/human/requests/{id}/respond`; may answer `not_found`, `already_resolved`, `request_expired`, `precondition_failed`
+   */
+  respond(id: string, body: HumanRespondBody, options?: RequestOptions): Promise<HumanRequest> {
+    return this.call<HumanRequest>('human.requests.respond', { params: { id }, body, options })
+  }
+
+  /**
+   * Decline to answer; the asker hears it.
+   *
+   * `POST /v1/human/requests/{id}/dismiss`; may answer `not_found`, `already_resolved`, `request_expired`
+   */
+  dismiss(id: string, body: HumanReasonBody, options?: RequestOptions): Promise<HumanRequest> {
+    return this.call<HumanRequest>('human.requests.dismiss', { params: { id }, body, options })
+  }
+
+  /**
+   * Withdraw a request.
+   *
+   * `POST /v1/human/requests/{id}/cancel`; may answer `not_found`, `already_resolved`, `request_expired`
+   */
+  cancel(id: string, body: HumanReasonBody, options?: RequestOptions): Promise<HumanRequest> {
+    return this.call<HumanRequest>('human.requests.cancel', { params: { id }, body, options })
+  }
+}
+
 export class ModelsRoutes extends Resource {}
 
 export class ModelsConfigRoutes extends Resource {
@@ -408,7 +504,9 @@ export class NodesRoutes extends Resource {
   }
 
   /**
-   * Cancel a node for good.
+   * Cancel a node for good, with all below it that nobody else watches.
+   *
+   * Ends the node and every node below it all of whose subscribers end with it; those that somebody outside watches are spared and go on where they are.
    *
    * `POST /v1/nodes/{id}/cancel`; may answer `not_found`, `illegal_transition`
    */
@@ -441,6 +539,17 @@ export class NodesRoutes extends Resource {
    */
   stream(id: string, query?: NodesStreamQuery, options?: StreamOptions): EventStream<StreamItem> {
     return this.streamed<StreamItem>('nodes.stream', { params: { id }, query, options })
+  }
+
+  /**
+   * End the turn until something happens, or wait for a status of another node.
+   *
+   * With the node's own token: it is released at the end of its turn, whatever its lifecycle, and woken by mail or when `timeout` has passed. With any other token: the answer is held, at most 60 s, until the node has one of the statuses.
+   *
+   * `POST /v1/nodes/{id}/wait`; may answer `not_found`, `illegal_transition`, `stale_generation`
+   */
+  wait(id: string, body: NodesWaitBody, options?: RequestOptions): Promise<NodesWaitResponse> {
+    return this.call<NodesWaitResponse>('nodes.wait', { params: { id }, body, options })
   }
 }
 

@@ -26,6 +26,9 @@ export interface Assignment {
     id: string
     name: string
   } | null
+  /** How many nodes stand behind its making; 0 unless a node made it. */
+  depth: number
+  persona: Persona | null
   /** Whether this engagement has its final report already. */
   reported: boolean
   context: number
@@ -42,6 +45,31 @@ export interface Assignment {
   journal: JournalRecord[]
   /** The first batch of mail, leased to this generation for 30 s. */
   mail: MailEntry[]
+}
+
+export interface Attachment {
+  id: string
+  name: string
+  content_type: string
+  /** At least 0. */
+  bytes: number
+}
+
+export interface AttachmentContent {
+  name: string
+  content_type: string
+  base64: string
+}
+
+export interface AttachmentInput {
+  /** 1 to 128 characters. */
+  name: string
+  /** Found out of the content for images; else text/plain for text, application/octet-stream for base64; at most 128 characters. */
+  content_type?: string
+  /** At most 4194304 characters. */
+  text?: string
+  /** At most 5592408 characters. */
+  base64?: string
 }
 
 export interface Attention {
@@ -147,6 +175,12 @@ export interface CanvasEdge {
   to: string
   /** Of a subscription. */
   mode: 'active' | 'passive' | null
+}
+
+export interface CanvasEventsResponse {
+  data: NodeEvent[]
+  next_cursor: string | null
+  has_more: boolean
 }
 
 export interface CanvasHistoryReadResponse {
@@ -312,10 +346,16 @@ export interface ExecSpecInput {
 export interface Fault {
   kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other'
   message: string
-  /** RFC 3339 time in UTC with milliseconds. */
+  /** First failure of this kind in a row. */
   since: string
-  /** RFC 3339 time in UTC with milliseconds. */
+  /** Last failure. */
+  last_at?: string
+  /** Failures of this kind in a row. */
+  tries?: number
+  /** When it is tried again at the latest. */
   retry_at?: string
+  /** `provider`: tried again as soon as its provider answers. `credential`: as soon as a person has installed one that works. */
+  held_for?: 'provider' | 'credential'
 }
 
 export interface FileContent {
@@ -380,6 +420,31 @@ export interface FileWritten {
   /** RFC 3339 time in UTC with milliseconds. */
   mtime: string
   etag: string
+}
+
+export interface Focus {
+  pane: string
+  node_id: string
+  /** What shows it there, as that calls itself. */
+  viewer: string | null
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  expires_at: string
+}
+
+export interface FocusesListResponse {
+  data: Focus[]
+}
+
+export interface FocusesSetBody {
+  node_id: string
+  /** 1 to 128 characters. */
+  viewer?: string
+  /** Seconds until it is forgotten; 1 to 604800; default 86400. */
+  ttl?: number
 }
 
 export interface GrepAnswer {
@@ -474,6 +539,170 @@ export interface HistoryStats {
   truncated: boolean
 }
 
+export interface HumanOption {
+  id: string
+  /** 1 to 200 characters. */
+  label: string
+  /** At most 2000 characters. */
+  description?: string
+}
+
+export type HumanOptionInput = HumanOption
+
+export interface HumanPage {
+  id: string
+  /** `decision` must be decided; `notify` and `error` must be acknowledged; `context` only informs. */
+  kind: 'decision' | 'notify' | 'context' | 'error'
+  /** 1 to 200 characters. */
+  title: string
+  /** 1 to 200 characters. */
+  subtitle?: string
+  /** Markdown; at most 16384 characters. */
+  body?: string
+  /** At most 50 entries; default []. */
+  options: HumanOption[]
+  /** Default false. */
+  multiSelect: boolean
+  /** Default false. */
+  allowFreetext: boolean
+  /** 1 to 200 characters. */
+  freetextLabel?: string
+  /** What stands unless the person says otherwise. */
+  preAnswered?: {
+    selectedOptionId?: string
+    /** At most 50 entries. */
+    selectedOptionIds?: string[]
+    /** At most 16384 characters. */
+    freetext?: string
+  }
+}
+
+export interface HumanPageInput {
+  id: string
+  /** `decision` must be decided; `notify` and `error` must be acknowledged; `context` only informs. */
+  kind: 'decision' | 'notify' | 'context' | 'error'
+  /** 1 to 200 characters. */
+  title: string
+  /** 1 to 200 characters. */
+  subtitle?: string
+  /** Markdown; at most 16384 characters. */
+  body?: string
+  /** At most 50 entries; default []. */
+  options?: HumanOptionInput[]
+  /** Default false. */
+  multiSelect?: boolean
+  /** Default false. */
+  allowFreetext?: boolean
+  /** 1 to 200 characters. */
+  freetextLabel?: string
+  /** What stands unless the person says otherwise. */
+  preAnswered?: {
+    selectedOptionId?: string
+    /** At most 50 entries. */
+    selectedOptionIds?: string[]
+    /** At most 16384 characters. */
+    freetext?: string
+  }
+}
+
+export interface HumanReasonBody {
+  /** 1 to 2000 characters. */
+  reason?: string
+}
+
+export interface HumanRequest {
+  id: string
+  kind: 'deck'
+  title: string
+  subtitle: string | null
+  pages: HumanPage[]
+  status: 'pending' | 'answered' | 'dismissed' | 'canceled' | 'expired'
+  node_id: string | null
+  app_id: string | null
+  asked_by: ActorRef
+  deadline: string | null
+  default: HumanResponseItem[] | null
+  waiting_cost: string | null
+  dedupe_key: string | null
+  /** What was answered; of one that has expired: what silence decided. */
+  response: HumanResponseItem[] | null
+  /** Why it was dismissed or canceled. */
+  reason: string | null
+  resolved_by: ActorRef | null
+  resolved_at: string | null
+  /** At least 1. */
+  version: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
+}
+
+export interface HumanRequestCreate {
+  /** Default "deck". */
+  kind?: 'deck'
+  /** 1 to 200 characters. */
+  title: string
+  /** 1 to 200 characters. */
+  subtitle?: string
+  /** 1 to 20 entries. */
+  pages: HumanPageInput[]
+  /** After it nobody can answer any more: `default` stands, or it has expired unanswered. */
+  deadline?: string
+  /** What silence decides; needs a `deadline`; at most 20 entries. */
+  default?: HumanResponseItemInput[]
+  /** What it costs to wait, for the person to see; at most 500 characters. */
+  waiting_cost?: string
+  /** Who is told the answer; a node's own token asks for itself unless it says otherwise. */
+  node_id?: string
+  /** While a request with this key of yours is open, asking again answers that one; 1 to 200 characters. */
+  dedupe_key?: string
+}
+
+export interface HumanRequestReplace {
+  /** 1 to 200 characters. */
+  title: string
+  /** 1 to 200 characters. */
+  subtitle?: string
+  /** 1 to 20 entries. */
+  pages: HumanPageInput[]
+  /** After it nobody can answer any more: `default` stands, or it has expired unanswered. */
+  deadline?: string
+  /** What silence decides; needs a `deadline`; at most 20 entries. */
+  default?: HumanResponseItemInput[]
+  /** What it costs to wait, for the person to see; at most 500 characters. */
+  waiting_cost?: string
+  /** Only when the request is at this version; at least 1. */
+  if_match?: number
+}
+
+export interface HumanRequestsListResponse {
+  data: HumanRequest[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface HumanRespondBody {
+  /** At most 20 entries. */
+  response: HumanResponseItemInput[]
+  /** Only when the request is at this version; at least 1. */
+  if_match?: number
+}
+
+export interface HumanResponseItem {
+  /** The page. */
+  id: string
+  selectedOptionId?: string
+  /** At most 50 entries. */
+  selectedOptionIds?: string[]
+  /** At most 16384 characters. */
+  freetext?: string
+  /** Remarks on options, by their ids. */
+  optionComments?: Record<string, string>
+}
+
+export type HumanResponseItemInput = HumanResponseItem
+
 export interface Job {
   id: string
   node_id: string
@@ -538,6 +767,24 @@ export type JournalEntry = {
   role: 'user' | 'assistant'
   content: ContentPart[]
   model?: string
+  /** Of an answer: tokens of the conversation up to and with it, as its provider counted them, and how many its model takes. */
+  context?: {
+    /** At least 0. */
+    tokens: number
+    /** At least 1. */
+    window: number
+  }
+} | {
+  type: 'compacted'
+  /** At least 1. */
+  turn: number
+  /** The step that it made room for; at least 1. */
+  step: number
+  /** Entries right before this one that stay in the conversation as they are; the older ones are made smaller; at least 0. */
+  kept: number
+  /** Stands for the older entries; null: only the long outputs of tools are left out of them. */
+  summary: string | null
+  model?: string
 } | {
   type: 'tool_started'
   /** At least 1. */
@@ -598,6 +845,24 @@ export type JournalEntryInput = {
   role: 'user' | 'assistant'
   content: ContentPartInput[]
   model?: string
+  /** Of an answer: tokens of the conversation up to and with it, as its provider counted them, and how many its model takes. */
+  context?: {
+    /** At least 0. */
+    tokens: number
+    /** At least 1. */
+    window: number
+  }
+} | {
+  type: 'compacted'
+  /** At least 1. */
+  turn: number
+  /** The step that it made room for; at least 1. */
+  step: number
+  /** Entries right before this one that stay in the conversation as they are; the older ones are made smaller; at least 0. */
+  kept: number
+  /** Stands for the older entries; null: only the long outputs of tools are left out of them. */
+  summary: string | null
+  model?: string
 } | {
   type: 'tool_started'
   /** At least 1. */
@@ -650,6 +915,25 @@ export interface JournalRecord {
   entry: JournalEntry
 }
 
+export interface Kind {
+  kind: string
+  source: 'built_in' | 'persona'
+  description: string
+  /** Where the body of a create names no model; null: that of the parent, `medium` for a root. */
+  strength: 'light' | 'medium' | 'strong' | 'ultra' | null
+  /** Where the body of a create names none. */
+  mode: 'base' | 'orchestrator' | null
+  lifecycle: 'terminal' | 'resident' | null
+  /** The only tools it has; null: all that its scopes give. */
+  tools: string[] | null
+  /** Why no node can be made with it. */
+  fault: string | null
+}
+
+export interface KindsListResponse {
+  data: Kind[]
+}
+
 export interface LlmAnswer {
   content: ContentPart[]
   /** The value, when `schema` was given. */
@@ -658,6 +942,8 @@ export interface LlmAnswer {
   /** `provider/model` that really answered. */
   model: string
   usage: CallUsage
+  /** Tokens that this model takes, as far as is known; absent in answers of older versions. */
+  context_window?: number
   /** Rungs of the ladder that failed before this one. */
   attempts: {
     model: string
@@ -708,13 +994,15 @@ export interface MailEntry {
   id: string
   seq: number
   tier: 'critical' | 'urgent' | 'normal' | 'deferred'
-  kind: 'prompt' | 'kickoff' | 'message' | 'report' | 'notice'
+  kind: 'prompt' | 'kickoff' | 'message' | 'report' | 'notice' | 'answer'
   body: string
   source: {
     kind: 'owner' | 'app' | 'run' | 'node' | 'system'
     id: string | null
     name?: string
   }
+  /** Read each at `GET /v1/nodes/{id}/attachments/{attachment_id}`. */
+  attachments?: Attachment[]
   /** RFC 3339 time in UTC with milliseconds. */
   created_at: string
 }
@@ -724,6 +1012,8 @@ export interface MessageBody {
   body: string
   /** Default "normal". */
   tier?: 'critical' | 'urgent' | 'normal' | 'deferred'
+  /** At most 8, together at most 4 MiB; `text` or `base64` each; at most 8 entries. */
+  attachments?: AttachmentInput[]
 }
 
 export interface MessageReceipt {
@@ -752,6 +1042,8 @@ export interface ModelConfig {
   ladders: { [K in 'light' | 'medium' | 'strong' | 'ultra']?: string[] }
   /** US dollars a million tokens, by provider/model; default {}. */
   prices: Record<string, Price>
+  /** Tokens that a model takes, question and answer together, by provider/model; default {}. */
+  context_windows: Record<string, number>
   /** Default {}. */
   limits: {
     /** At least 0. */
@@ -770,6 +1062,8 @@ export interface ModelConfigUpdate {
   ladders?: { [K in 'light' | 'medium' | 'strong' | 'ultra']?: string[] }
   /** US dollars a million tokens, by provider/model. */
   prices?: Record<string, PriceInput>
+  /** Tokens that a model takes, question and answer together, by provider/model. */
+  context_windows?: Record<string, number>
   limits?: {
     /** At least 0. */
     cost_usd_per_day?: number
@@ -873,6 +1167,8 @@ export interface Node {
   } | null
   result_schema: Record<string, unknown> | null
   usage: Usage
+  /** `provider/model` that really answered it last. */
+  answered_by: string | null
   fault: Fault | null
   streaming: boolean
   attention_count: number
@@ -886,7 +1182,7 @@ export interface Node {
 export interface NodeCreate {
   /** What the node is to do; at most 256 KiB; at least 1 characters. */
   prompt: string
-  /** Role of the node; `general` unless given. */
+  /** Role of the node, one of `GET /v1/kinds`; `general` unless given. */
   kind?: string
   mode?: 'base' | 'orchestrator'
   /** `terminal` owes a final report; `resident` stays between messages. A root is resident, a child terminal, unless given. */
@@ -909,6 +1205,8 @@ export interface NodeCreate {
   exec?: ExecSpecInput
   /** A profile, whose defaults stand where this body says nothing. */
   env_profile?: string
+  /** At most 8, together at most 4 MiB; `text` or `base64` each; at most 8 entries. */
+  attachments?: AttachmentInput[]
 }
 
 export interface NodeEvent {
@@ -931,6 +1229,17 @@ export interface NodeWait {
   /** When it is woken at the latest; null: not by the clock. */
   until: string | null
   reason: string | null
+}
+
+export interface NodesAttachResponse {
+  path: string
+  host_id: string
+  generation: number
+  protocol: string
+  version: string
+  ticket: string
+  /** Until when the ticket is good. */
+  expires_at: string
 }
 
 export interface NodesBrokerBindBody {
@@ -979,10 +1288,71 @@ export interface NodesBrokerReadJournalResponse {
   next_ord: number
 }
 
+export interface NodesBrokerSettleBody {
+  /** At least 1. */
+  turn: number
+}
+
+export interface NodesBrokerViewerBody {
+  /** At most 256 characters. */
+  ticket: string
+  act: {
+    type: 'control'
+  } | {
+    type: 'interrupt'
+  } | {
+    type: 'message'
+    /** At least 1 characters. */
+    body: string
+    /** Default "normal". */
+    tier?: 'critical' | 'urgent' | 'normal' | 'deferred'
+  }
+}
+
+export interface NodesBrokerViewerResponse {
+  message_id?: string
+  delivered?: 'live' | 'queued' | 'revived'
+  interrupted?: boolean
+}
+
 export interface NodesEventsResponse {
   data: NodeEvent[]
   next_cursor: string | null
   has_more: boolean
+}
+
+export interface NodesFaultsListResponse {
+  data: {
+  kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other'
+  /** Of the last failure. */
+  message: string
+  engagement: number
+  turn: number
+  /** How often it failed. */
+  tries: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  since: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  last_at: string
+  /** When it was answered, brought back, or failed otherwise; null: not yet. */
+  ended_at: string | null
+}[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface NodesFaultsRecordBody {
+  /** At least 1. */
+  turn: number
+  kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other'
+  /** 1 to 4000 characters. */
+  message: string
+  /** At most 86400000. */
+  retry_after_ms?: number
+}
+
+export interface NodesFaultsRecordResponse {
+  noted: boolean
 }
 
 export interface NodesInterruptResponse {
@@ -1034,6 +1404,26 @@ export interface NodesResultSubmitBody {
   value: unknown
 }
 
+export interface NodesRetryResponse {
+  /** Whether it waited; false when its process is at work already. */
+  retried: boolean
+}
+
+export interface NodesWaitBody {
+  /** Seconds. Own wait: woken at the latest then; from outside at most 60, which holds unless given; 1 to 2592000. */
+  timeout?: number
+  /** Own wait: what for, for those who look; 1 to 500 characters. */
+  reason?: string
+  /** From outside: any of these; anything but active unless given; 1 to 5 entries. */
+  status?: ('active' | 'idle' | 'done' | 'dead' | 'canceled')[]
+}
+
+export interface NodesWaitResponse {
+  node: Node
+  /** Whether it has one of the statuses; false for an own wait. */
+  reached: boolean
+}
+
 export interface NodesWorktreeCloseBody {
   /** Also with changes that are not committed; they are lost. */
   force?: boolean
@@ -1052,6 +1442,13 @@ export interface Outcome {
     message: string
   } | null
   usage: Usage
+}
+
+export interface Persona {
+  /** What the agent is told of its role. */
+  role: string
+  /** The only tools it has, besides those by which it reports, yields and waits. */
+  tools?: string[]
 }
 
 export interface Price {
@@ -1090,7 +1487,7 @@ export interface ProfileBody {
 }
 
 export interface ProfileDefaults {
-  /** Role of the node; `general` unless given. */
+  /** Role of the node, one of `GET /v1/kinds`; `general` unless given. */
   kind?: string
   mode?: 'base' | 'orchestrator'
   /** `terminal` owes a final report; `resident` stays between messages. A root is resident, a child terminal, unless given. */
@@ -1106,7 +1503,7 @@ export interface ProfileDefaults {
 }
 
 export interface ProfileDefaultsInput {
-  /** Role of the node; `general` unless given. */
+  /** Role of the node, one of `GET /v1/kinds`; `general` unless given. */
   kind?: string
   mode?: 'base' | 'orchestrator'
   /** `terminal` owes a final report; `resident` stays between messages. A root is resident, a child terminal, unless given. */
@@ -1169,6 +1566,8 @@ export interface Report {
   engagement: number
   kind: 'update' | 'urgent' | 'final'
   body: string
+  /** Read each at `GET /v1/nodes/{id}/attachments/{attachment_id}`. */
+  attachments: Attachment[]
   /** RFC 3339 time in UTC with milliseconds. */
   created_at: string
 }
@@ -1178,6 +1577,8 @@ export interface ReportBody {
   kind?: 'update' | 'urgent' | 'final'
   /** At least 1 characters. */
   body: string
+  /** At most 8, together at most 4 MiB; `text` or `base64` each; at most 8 entries. */
+  attachments?: AttachmentInput[]
 }
 
 export interface RosterEntry {
@@ -1274,6 +1675,12 @@ export interface SearchHit {
   highlights: unknown[][]
 }
 
+export interface Settlement {
+  /** `continue`: end the turn, mail waits for the next one. `finish`: nothing is waited for: a terminal node ends with its report. `wait`: end the turn without a final report. `yield`: end it, a fresh context begins. `stop`: the node has ended. */
+  directive: 'continue' | 'finish' | 'wait' | 'yield' | 'stop'
+  waits_for: WaitedFor[]
+}
+
 export interface StatsBody {
   under?: string
   /** RFC 3339 time in UTC with milliseconds. */
@@ -1364,6 +1771,13 @@ export interface Usage {
   cost_usd: number
   /** At least 0. */
   context_tokens: number
+}
+
+export interface WaitedFor {
+  /** `child`: a node below, or one that it watches actively. `timer`: its own wait. */
+  kind: 'child' | 'job' | 'timer' | 'answer'
+  id: string
+  name?: string
 }
 
 export interface Worktree {
