@@ -46,6 +46,11 @@ export class PlayedNode {
   readonly requests: string[] = []
   readonly binds: { pid: number; host_id: string; started_at: string; version: string }[] = []
   result: unknown
+  /** What the end of a turn is told: `finish` while nothing is waited for. */
+  waitsFor: { kind: 'child' | 'job' | 'timer' | 'answer'; id: string }[] = []
+  waits: Record<string, unknown>[] = []
+  notes: string[] = []
+  roadmap: { text: string; version: number } | undefined
   resync = false
   ended = false
   readonly #bought = new Map<string, LlmAnswer>()
@@ -132,6 +137,22 @@ export class PlayedNode {
       case 'POST jobs':
         this.jobs.set(String(body.key), String(body.command))
         return json(response, { id: 'job_01jd0000000000000000000000', command: body.command, status: 'running' }, 201)
+      case 'POST broker/settle':
+        return json(response, { directive: this.waitsFor.length ? 'wait' : 'finish', waits_for: this.waitsFor })
+      case 'POST wait':
+        this.waits.push(body)
+        return json(response, { reached: false })
+      case 'POST promote':
+        return json(response, {})
+      case 'POST yield':
+        this.notes.push(String(body.note))
+        return json(response, {})
+      case 'GET roadmap':
+        if (!this.roadmap) return json(response, { code: 'not_found', status: 404 }, 404)
+        return json(response, this.roadmap)
+      case 'PUT roadmap':
+        this.roadmap = { text: String(body.text), version: (this.roadmap?.version ?? 0) + 1 }
+        return json(response, this.roadmap)
       case 'POST result':
         this.result = body.value
         return json(response, {})
@@ -232,11 +253,20 @@ const readBody = async (request: IncomingMessage): Promise<Record<string, unknow
   return chunks.length ? (JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>) : {}
 }
 
+export interface Asked {
+  readonly route: string
+  readonly key: string
+  readonly body: Record<string, unknown>
+}
+
 /** A real HTTP server that speaks the routes which the contract gives to brokers, for the nodes that a test plays. */
 export class BrokerRoutes {
   readonly #nodes = new Map<string, PlayedNode>()
   /** Set, every request is refused with it: a daemon that restarts. */
   refusal: { status: number; code: string } | undefined
+  /** Requests that were not about a node that the test plays, and what answers them: a problem, if it has a status. */
+  readonly asked: Asked[] = []
+  others: (asked: Asked) => Record<string, unknown> | undefined = () => undefined
   connections = 0
 
   private constructor(private readonly server: Server) {}
@@ -277,10 +307,19 @@ export class BrokerRoutes {
     const node = this.#nodes.get(id ?? '')
     const token = request.headers.authorization?.replace('Bearer ', '')
     if (this.refusal) return json(response, this.refusal, this.refusal.status)
-    if (!node || !route) return json(response, { code: 'not_found', status: 404 }, 404)
+    if (!node) return this.#answerOther(request, body, response)
+    if (!route) return json(response, { code: 'not_found', status: 404 }, 404)
     if (token !== node.token) return json(response, { code: 'stale_generation', status: 409 }, 409)
     const query = Object.fromEntries(new URL(request.url ?? '', this.url).searchParams)
     const key = request.headers['idempotency-key']
     return node.answer(`${request.method} ${route}`, { ...query, ...body, ...(key && { key }) }, response)
+  }
+
+  #answerOther(request: IncomingMessage, body: Record<string, unknown>, response: ServerResponse): void {
+    const route = `${request.method} ${(request.url ?? '').split('?')[0]}`
+    const asked = { route, key: String(request.headers['idempotency-key'] ?? ''), body }
+    this.asked.push(asked)
+    const answered = this.others(asked) ?? { code: 'not_found', status: 404 }
+    json(response, answered, typeof answered.status === 'number' ? answered.status : 200)
   }
 }

@@ -1,7 +1,7 @@
 import { backoff, pause } from '#machine/clock.js'
 import { EventStream } from '#sdk/event-stream.js'
 import { Transport } from '#sdk/transport.js'
-import { Ended, endsBroker, mayPass } from './endings.js'
+import { Ended, endsAccess, endsBroker, mayPass } from './endings.js'
 import { httpFetch } from './http.fetch.js'
 
 export interface CallOptions {
@@ -37,6 +37,18 @@ export class DaemonClient {
     return this.#answered(() => this.postOnce<T>(path, body, options), options.signal)
   }
 
+  /**
+   * A route that is not the node's own, by its whole path. That something isn't there is an answer like any other.
+   *
+   * @throws Ended when this token is no longer taken; the daemon's own error; the signal's reason.
+   */
+  ask<T>(method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown, options: CallOptions = {}): Promise<T> {
+    const { signal, idempotencyKey } = options
+    const headers = idempotencyKey === undefined ? undefined : { 'idempotency-key': idempotencyKey }
+    const call = { method, path, signal, headers, ...(body !== undefined && { body }) }
+    return this.#answered(() => this.#transport.json<T>(call), signal, endsAccess)
+  }
+
   async get<T>(path: string, options: CallOptions = {}): Promise<T> {
     const { signal } = options
     return this.#answered(() => this.#transport.json<T>({ method: 'GET', path: this.#root + path, signal }), signal)
@@ -57,13 +69,13 @@ export class DaemonClient {
     })
   }
 
-  async #answered<T>(attempt: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async #answered<T>(attempt: () => Promise<T>, signal?: AbortSignal, ends = endsBroker): Promise<T> {
     for (let failures = 0; ; failures += 1) {
       try {
         return await attempt()
       } catch (error) {
         signal?.throwIfAborted()
-        if (endsBroker(error)) throw new Ended(error.code)
+        if (ends(error)) throw new Ended(error.code)
         if (!mayPass(error)) throw error
         await pause(Math.max(error.retryAfter ?? 0, backoff(failures, 40, longestWait)), signal)
         signal?.throwIfAborted()

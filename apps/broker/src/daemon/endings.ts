@@ -10,18 +10,15 @@ export class Ended extends Error {
 /** The journal holds something else than this process believes: it must bind again and read it. */
 export class JournalMoved extends Error {}
 
-const ending = new Set([
-  'stale_generation',
-  'token_missing',
-  'token_invalid',
-  'token_expired',
-  'token_revoked',
-  'node_token_required',
-  'not_found',
-])
+const withoutAccess = new Set(['token_missing', 'token_invalid', 'token_expired', 'token_revoked'])
+const ending = new Set([...withoutAccess, 'stale_generation', 'node_token_required', 'not_found'])
 
 /** Whether this answer means that somebody else hosts the node, or nobody any more. */
 export const endsBroker = (error: unknown): error is SvcError => error instanceof SvcError && ending.has(error.code)
+
+/** Whether this process may ask nothing any more, of whatever it asks. */
+export const endsAccess = (error: unknown): error is SvcError =>
+  error instanceof SvcError && withoutAccess.has(error.code)
 
 /** Whether the same request may be answered later: the daemon, or a part of it, is away or full. */
 export const mayPass = (error: unknown): error is SvcError =>

@@ -71,10 +71,10 @@ describe('the loop', () => {
     )
     await ended(node)
     expect(outputsOf(node)).toEqual([
-      'There is no tool "bash". There are: svc, report.',
+      'There is no tool "bash". There are: svc, wait, yield, report.',
       'This tool has no "text"; it takes: kind, body.',
     ])
-    expect(node.calls[0]?.tools.map(({ name }) => name)).toEqual(['svc', 'report'])
+    expect(node.calls[0]?.tools.map(({ name }) => name)).toEqual(['svc', 'wait', 'yield', 'report'])
   })
 
   it('demands the typed result, once', async () => {

@@ -42,14 +42,16 @@ describe('a process that was lost', () => {
     const node = work(
       stage,
       stage.routes.node({ cwd: stage.cwd }, ({ step }) =>
-        step === 1 ? [toolCall('1', 'bash', { command: 'echo run >> runs; sleep 300' })] : [text('I looked')],
+        step === 1
+          ? [toolCall('1', 'bash', { command: 'echo run >> runs; sleep 300' })]
+          : [toolCall('2', 'report', { kind: 'final', body: 'I looked' })],
       ),
     )
     await waitFor(() => readFileSync(join(stage.cwd, 'runs'), 'utf8'))
     await succeed(stage, node)
     await ended(node)
     expect(readFileSync(join(stage.cwd, 'runs'), 'utf8')).toBe('run\n')
-    expect(node.entries('tool_ended')).toMatchObject([{ status: 'outcome_unknown' }])
+    expect(node.entries('tool_ended')).toMatchObject([{ status: 'outcome_unknown' }, { name: 'report' }])
     expect(node.calls.map(({ turn, step }) => `${turn}/${step}`)).toEqual(['1/1', '1/2'])
     expect(JSON.stringify(node.calls[1]?.messages)).toContain('may have taken effect')
   })

@@ -1,6 +1,7 @@
 import { monotonic, pause } from '#machine/clock.js'
 import type { Job, JobOutput } from '#sdk/generated/types.js'
 import type { NodeSession } from '../node/node.session.js'
+import { keyOf } from './call.key.js'
 import { textOf, wholeOf } from './tool.input.js'
 import { schemaOf, type Tool, ToolError, type ToolResult, type ToolRun } from './tool.js'
 
@@ -13,9 +14,6 @@ const listed = 30
 /** Between two looks at a job that is waited for, and how long a canceled one may take to end (ms). */
 const lookEvery = 300
 const cancelPatience = 8000
-
-/** Repeated calls carry the same key, so that they take effect once. */
-const keyOf = ({ serve }: NodeSession, { turn, callId }: ToolRun): string => `${serve.node_id}.${turn}.${callId}`
 
 /** Starts a command that outlives its call. */
 export const startInBackground = async (session: NodeSession, command: string, call: ToolRun): Promise<ToolResult> => {

@@ -2,6 +2,7 @@ import type { Outcome, Report } from '#sdk/generated/types.js'
 import { hasCode } from '../daemon/endings.js'
 import type { NodeSession } from '../node/node.session.js'
 import { hasReport } from '../node/own.reports.js'
+import { keyOf } from './call.key.js'
 import { textOf } from './tool.input.js'
 import { schemaOf, type Tool, ToolError, type ToolRun } from './tool.js'
 
@@ -13,9 +14,6 @@ const kindOf = (input: Record<string, unknown>): (typeof kinds)[number] => {
   if (!kind) throw new ToolError('"kind" must be update, urgent or final.')
   return kind
 }
-
-/** Repeated calls carry the same key, so that they take effect once. */
-const keyOf = ({ serve }: NodeSession, { turn, callId }: ToolRun): string => `${serve.node_id}.${turn}.${callId}`
 
 /** @throws what the daemon answers, but for a final report that stands already */
 const publish = async (session: NodeSession, report: Pick<Report, 'kind' | 'body'>, call: ToolRun): Promise<void> => {
@@ -36,6 +34,7 @@ export const reportTool = (session: NodeSession): Tool => ({
   ),
   acts: false,
   repeatable: true,
+  last: ({ kind }) => kind === 'final',
   async run(input, call) {
     const kind = kindOf(input)
     const body = textOf(input, 'body')
@@ -64,6 +63,7 @@ export const submitResultTool = (session: NodeSession, schema: Record<string, un
   inputSchema: schemaOf({ value: schema }, ['value']),
   acts: false,
   repeatable: true,
+  last: true,
   async run(input, call) {
     if (!('value' in input)) throw new ToolError('"value" is missing: put the whole result into it.')
     try {

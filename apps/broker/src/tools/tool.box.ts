@@ -3,8 +3,9 @@ import { viewOfPlan } from '#machine/files/file.view.js'
 import { withoutToken } from '#machine/output/token.redaction.js'
 import { SvcError } from '#sdk/errors.js'
 import type { JournalEntry, ToolDefinition } from '#sdk/generated/types.js'
-import { Ended } from '../daemon/endings.js'
+import { Ended, JournalMoved } from '../daemon/endings.js'
 import type { NodeSession } from '../node/node.session.js'
+import { askHumanTool } from './ask-human.tool.js'
 import { bashTool } from './bash.tool.js'
 import { ConfinedFiles } from './confined.path.js'
 import { editTool } from './edit.tool.js'
@@ -12,13 +13,19 @@ import { SeenFiles } from './file.seen.js'
 import { globTool } from './glob.tool.js'
 import { jobsTool } from './job.tools.js'
 import { listTool } from './list.tool.js'
+import { messageTool } from './message.tool.js'
+import { nodesTool } from './nodes.tool.js'
 import { readTool } from './read.tool.js'
+import { refusalText } from './refusal.text.js'
 import { reportTool, submitResultTool } from './report.tool.js'
+import { promoteTool, roadmapTool } from './roadmap.tool.js'
 import { Searches } from './search.run.js'
 import { searchTool } from './search.tool.js'
+import { spawnTool } from './spawn.tool.js'
 import { svcTool } from './svc.tool.js'
 import { refuseUnknown } from './tool.input.js'
 import { type Tool, ToolError, type ToolResult } from './tool.js'
+import { waitTool, yieldTool } from './wait.tool.js'
 import { writeTool } from './write.tool.js'
 
 type Started = Extract<JournalEntry, { type: 'tool_started' }>
@@ -54,11 +61,20 @@ export const toolBoxOf = (session: NodeSession): ToolBox => {
     searchTool(files, searches),
     globTool(files, searches),
     svcTool(session, mayActWith(scopes)),
+    spawnTool(session),
+    messageTool(session),
+    nodesTool(session),
+    askHumanTool(session),
+    waitTool(session),
+    yieldTool(session),
+    roadmapTool(session),
+    promoteTool(session),
     reportTool(session),
     ...(result_schema ? [submitResultTool(session, result_schema)] : []),
   ]
   return new ToolBox(all, {
     mayAct: mayActWith(scopes),
+    files,
     token: session.serve.token,
     tell: (callId, text) => session.deltas.push('tool_output', text, callId),
   })
@@ -66,6 +82,7 @@ export const toolBoxOf = (session: NodeSession): ToolBox => {
 
 interface ToolSettings {
   readonly mayAct: boolean
+  readonly files: ConfinedFiles
   /** Never stands in what a tool answers. */
   readonly token: string
   tell(callId: string, text: string): void
@@ -73,7 +90,8 @@ interface ToolSettings {
 
 export class ToolBox {
   readonly mayAct: boolean
-  readonly definitions: ToolDefinition[]
+  /** What the node's tools reach of the machine. */
+  readonly files: ConfinedFiles
   readonly #tools: ReadonlyMap<string, Tool>
 
   constructor(
@@ -81,19 +99,31 @@ export class ToolBox {
     private readonly settings: ToolSettings,
   ) {
     this.mayAct = settings.mayAct
+    this.files = settings.files
     const allowed = tools.filter((tool) => this.mayAct || !tool.acts)
     this.#tools = new Map(allowed.map((tool) => [tool.name, tool]))
-    this.definitions = allowed.map(({ name, description, inputSchema }) => ({
+  }
+
+  /** What the model may call at the moment. */
+  get definitions(): ToolDefinition[] {
+    return this.#offered().map(({ name, description, inputSchema }) => ({
       name,
       description,
       input_schema: inputSchema,
     }))
   }
 
-  isRepeatable({ name, input }: Pick<Started, 'name' | 'input'>): boolean {
-    const repeatable = this.#tools.get(name)?.repeatable ?? false
-    if (typeof repeatable === 'boolean') return repeatable
-    return typeof input === 'object' && input !== null && repeatable(input as Record<string, unknown>)
+  #offered(): Tool[] {
+    return [...this.#tools.values()].filter((tool) => tool.offered?.() ?? true)
+  }
+
+  isRepeatable(call: Pick<Started, 'name' | 'input'>): boolean {
+    return holds(this.#tools.get(call.name)?.repeatable, call)
+  }
+
+  /** Whether the call is carried out after those that were made along with it. */
+  isLast(call: Pick<Started, 'name' | 'input'>): boolean {
+    return holds(this.#tools.get(call.name)?.last, call)
   }
 
   /**
@@ -129,7 +159,12 @@ export class ToolBox {
   async #attempt(call: Started, signal: AbortSignal, repeated: boolean, invalid?: string): Promise<ToolResult> {
     const { turn, call_id, name, input } = call
     const tool = this.#tools.get(name)
-    if (!tool) return failed(`There is no tool "${name}". There are: ${[...this.#tools.keys()].join(', ')}.`)
+    if (!tool || tool.offered?.() === false)
+      return failed(
+        `There is no tool "${name}". There are: ${this.#offered()
+          .map((one) => one.name)
+          .join(', ')}.`,
+      )
     if (invalid !== undefined)
       return failed(`The input could not be read: ${invalid}. Send a JSON object that fits the tool's schema.`)
     if (typeof input !== 'object' || input === null || Array.isArray(input))
@@ -145,14 +180,20 @@ export class ToolBox {
         tell: (text) => this.settings.tell(call_id, text),
       })
     } catch (error) {
-      if (error instanceof Ended) throw error
+      if (error instanceof Ended || error instanceof JournalMoved) throw error
       if (error instanceof ToolError) return failed(error.message)
       if (signal.aborted) return canceled
-      if (error instanceof SvcError)
-        return failed(`${error.code}: ${error.message}${error.remedy ? ` ${error.remedy}` : ''}`)
+      if (error instanceof SvcError) return failed(refusalText(error))
       return failed(`The tool failed: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
+}
+
+type ByInput = boolean | ((input: Record<string, unknown>) => boolean)
+
+const holds = (rule: ByInput | undefined, { input }: Pick<Started, 'input'>): boolean => {
+  if (typeof rule !== 'function') return rule ?? false
+  return typeof input === 'object' && input !== null && rule(input as Record<string, unknown>)
 }
 
 const failed = (output: string): ToolResult => ({ status: 'failed', output })

@@ -37,6 +37,16 @@ export const choiceOf = <T extends string>(input: Input, field: string, choices:
   return choice
 }
 
+/** One of several words, absent unless given. @throws ToolError that lists them */
+export const optionalChoiceOf = <T extends string>(
+  input: Input,
+  field: string,
+  choices: readonly T[],
+): T | undefined =>
+  input[field] === undefined || input[field] === null || input[field] === ''
+    ? undefined
+    : choiceOf(input, field, choices, choices[0] as T)
+
 /** A list; one that was sent as JSON text is taken as one. @throws ToolError */
 export const listOf = (input: Input, field: string, most: number): unknown[] => {
   const value = parsed(input[field])
@@ -44,6 +54,27 @@ export const listOf = (input: Input, field: string, most: number): unknown[] => 
   if (!value.length || value.length > most)
     throw new ToolError(`"${field}" must hold 1 to ${most} entries, not ${value.length}.`)
   return value
+}
+
+/** An object, absent unless given; one that was sent as JSON text is taken as one. @throws ToolError */
+export const objectOf = (input: Input, field: string): Record<string, unknown> | undefined => {
+  const value = parsed(input[field])
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw new ToolError(`"${field}" must be an object, ${got(value)}.`)
+  return value as Record<string, unknown>
+}
+
+/** A list of strings, absent unless given; none in it is something else than no list. @throws ToolError */
+export const wordsOf = (input: Input, field: string, most: number): string[] | undefined => {
+  const value = parsed(input[field])
+  if (value === undefined || value === null) return undefined
+  if (!Array.isArray(value) || value.length > most)
+    throw new ToolError(`"${field}" must be a list of at most ${most} strings.`)
+  return value.map((word, at) => {
+    if (typeof word !== 'string') throw new ToolError(`${field}[${at}] must be a string, ${got(word)}.`)
+    return word
+  })
 }
 
 const parsed = (value: unknown): unknown => {

@@ -32,10 +32,17 @@ export interface Tool {
   readonly name: string
   readonly description: string
   readonly inputSchema: Record<string, unknown>
-  /** Whether it reaches the machine: then the node needs `svc:act`. */
+  /** Whether it reaches the machine, other nodes or people: then the node needs `svc:act`. */
   readonly acts: boolean
+  /** Whether it fits what the node is at the moment; it does unless this says otherwise. */
+  offered?(): boolean
   /** Whether carrying the same call out again has no second effect; of some inputs alone, where it is a function. */
   readonly repeatable?: boolean | ((input: Record<string, unknown>) => boolean)
+  /**
+   * Whether it may end the turn: it is carried out after the calls that were made along with it, and not at all when one of
+   * these failed, since the model has to see that first.
+   */
+  readonly last?: boolean | ((input: Record<string, unknown>) => boolean)
   run(input: Record<string, unknown>, call: ToolRun): Promise<ToolResult>
 }
 
