@@ -262,7 +262,7 @@ describe('the end of a turn', () => {
 
   it('in any other fault ends the node as dead and ends its process', async () => {
     const { node, broker, assignment } = await lifecycle.running()
-    const fault = { kind: 'auth', message: 'the key was refused' } as const
+    const fault = { kind: 'other', message: 'the request was refused' } as const
     expect(await broker.turn(1, assignment.mail, { status: 'failed', fault })).toMatchObject({ next: 'stop' })
     expect(await lifecycle.outcome(node.id)).toMatchObject({ status: 'dead', settled: true, error: fault })
   })
