@@ -85,7 +85,7 @@ describe('two replicas', () => {
     expect(bought(models.mock)).toBe(1)
 
     const other = newNode()
-    models.mock.always({ text: 'never ends, however long anybody waits', chunkSize: 1, pace: 1000 })
+    models.mock.always({ text: 'and so on '.repeat(60), chunkSize: 1, pace: 100 })
     const reading = collect(ask(models, turnCall(other)))
     reading.catch(() => undefined)
     await waitFor(() => isStarted(other))
@@ -102,7 +102,7 @@ describe('a process of the service that is killed in the middle of a call', () =
     const child = await startProcess()
     await models.service.close()
     const node = newNode()
-    models.mock.always({ text: 'slow and then lost', chunkSize: 1, pace: 1000 })
+    models.mock.always({ text: 'slow and then lost '.repeat(30), chunkSize: 1, pace: 100 })
     const lost = collect(ask(models, turnCall(node)))
     lost.catch(() => undefined)
     await waitFor(() => isStarted(node))

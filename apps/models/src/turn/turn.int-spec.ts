@@ -177,7 +177,7 @@ describe('cancelling the model call of a turn', () => {
 
   it('ends the call at its provider and for everybody who follows it', async () => {
     const node = newNode()
-    models.mock.always({ text: 'a long story that nobody wants', chunkSize: 1, pace: 1000 })
+    models.mock.always({ text: 'a long story that nobody wants '.repeat(20), chunkSize: 1, pace: 100 })
     const reading = collect(ask(models, turnCall(node)))
     reading.catch(() => undefined)
     await waitFor(async () => (await statuses(node))[0] === 'started')

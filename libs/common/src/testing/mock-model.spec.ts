@@ -3,6 +3,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { streamText } from 'ai'
 import { MockModel } from './mock-model.js'
+import { waitFor } from './wait-for.js'
 
 describe('the mock model', () => {
   let mock: MockModel
@@ -22,11 +23,12 @@ describe('the mock model', () => {
   const ask = (prompt: string) =>
     streamText({ model: provider()('m-1'), prompt, maxRetries: 0, onError: () => undefined })
   /** Below any client that would try again. */
-  const post = () =>
+  const post = (more = {}, signal?: AbortSignal) =>
     fetch(`${mock.baseUrl('openai')}/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hello' }] }),
+      body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hello' }], ...more }),
+      ...(signal && { signal }),
     })
 
   it('streams a chat completion and keeps the request', async () => {
@@ -89,6 +91,18 @@ describe('the mock model', () => {
     for await (const part of ask('hello').stream) if (part.type === 'error') errors.push(part.error)
 
     expect(errors).toHaveLength(1)
+  })
+
+  // It wrote to nobody, and the process of the tests could not end.
+  it('ends a slow answer whose reader has left', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    const before = timers()
+    mock.always({ text: 'and so on '.repeat(60), chunkSize: 1, pace: 100 })
+    const leaving = new AbortController()
+    const { body } = await post({ stream: true }, leaving.signal)
+    await body?.getReader().read()
+    leaving.abort()
+    await waitFor(() => timers() <= before, { what: 'the end of the answer' })
   })
 
   it('holds an answer back until it is released', async () => {

@@ -1,3 +1,4 @@
+import type { Server } from 'node:http'
 import { type ChatCompletionRequest, type FixtureOpts, type FixtureResponse, LLMock } from '@copilotkit/aimock'
 
 export type MockProvider = 'openai' | 'openai-compatible' | 'anthropic' | 'google'
@@ -26,6 +27,15 @@ export interface MockAnswer {
   cutAfterChunks?: number
 }
 
+/** What a request holds: texts by their role, oldest first; `said` counts the answers of the model in it. */
+export interface MockConversation {
+  readonly system: string
+  readonly user: readonly string[]
+  /** Results of tools. */
+  readonly tool: readonly string[]
+  readonly said: number
+}
+
 export interface MockMatch {
   /** Must occur in the newest message of the user. */
   prompt?: string | RegExp
@@ -48,6 +58,9 @@ export class MockModel {
   static async start(): Promise<MockModel> {
     const mock = new LLMock({ port: 0, host: '127.0.0.1', journalMaxEntries: 0 })
     await mock.start()
+    const { server } = (mock as unknown as { serverInstance: { server: Server } }).serverInstance
+    // By itself it goes on with a paced answer to nobody, to the last chunk.
+    server.on('request', (_request, response) => response.on('close', () => response.end()))
     return new MockModel(mock)
   }
 
@@ -73,6 +86,18 @@ export class MockModel {
         travelOf(answer),
       )
     }
+    return this
+  }
+
+  /**
+   * Answers each request as `decide` says of its conversation; undefined leaves it to what was given later. A request that
+   * is repeated must get the same answer, so `decide` looks at nothing else.
+   */
+  deciding(decide: (conversation: MockConversation) => MockAnswer | undefined): this {
+    this.mock.addFixture({
+      match: { predicate: (request) => decide(conversationOf(request)) !== undefined },
+      response: (request) => responseOf(decide(conversationOf(request)) ?? {}),
+    })
     return this
   }
 
@@ -143,6 +168,17 @@ export async function mockModel(...answers: MockAnswer[]): Promise<MockModel> {
 
 const turnOf = (request: ChatCompletionRequest): number =>
   request.messages.filter((message) => message.role === 'assistant').length
+
+const conversationOf = (request: ChatCompletionRequest): MockConversation => {
+  const of = (role: string): string[] =>
+    request.messages.filter((message) => message.role === role).map(({ content }) => textIn(content))
+  return { system: of('system').join('\n'), user: of('user'), tool: of('tool'), said: turnOf(request) }
+}
+
+const textIn = (content: unknown): string =>
+  typeof content === 'string'
+    ? content
+    : ((content ?? []) as { text?: string }[]).map(({ text = '' }) => text).join('\n')
 
 function responseOf({ text, toolCalls, reasoning, error, usage }: MockAnswer): FixtureResponse {
   if (error) {
