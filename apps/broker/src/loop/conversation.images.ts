@@ -1,13 +1,12 @@
 import type { ContentPartInput as ContentPart, ConversationMessage } from '#sdk/generated/types.js'
+import { mostBytes } from '../context/message.bytes.js'
 
 type Result = Extract<ContentPart, { type: 'tool_result' }>
 
-/** Bytes of a conversation as JSON, below the 7 MiB that the daemon takes of one model call with its tools. */
-const conversationBytes = 6.5 * 1024 * 1024
 /** Providers shrink the images of requests that hold more. */
 const imagesAtMost = 20
 
-const leftOut =
+export const imageLeftOut =
   '[An image stood here. It is left out to make room for newer ones: read it again if you need to see it.]'
 
 const imagesOf = (part: ContentPart): NonNullable<Result['images']> =>
@@ -18,7 +17,7 @@ const bytesWithoutImages = (messages: readonly ConversationMessage[]): number =>
 
 const trimmed = (part: Result, kept: number): Result => {
   const { images = [], ...result } = part
-  const output = [part.output, ...Array<string>(images.length - kept).fill(leftOut)].join('\n')
+  const output = [part.output, ...Array<string>(images.length - kept).fill(imageLeftOut)].join('\n')
   return kept ? { ...result, output, images: images.slice(0, kept) } : { ...result, output }
 }
 
@@ -28,7 +27,7 @@ const trimmed = (part: Result, kept: number): Result => {
  */
 export const withImagesThatFit = (messages: readonly ConversationMessage[]): readonly ConversationMessage[] => {
   if (!messages.some(({ content }) => content.some((part) => imagesOf(part).length))) return messages
-  let room = conversationBytes - bytesWithoutImages(messages)
+  let room = mostBytes - bytesWithoutImages(messages)
   let places = imagesAtMost
   const fits = (part: ContentPart): ContentPart => {
     const images = imagesOf(part)

@@ -8,6 +8,9 @@ export class TurnFailed extends Error {
   }
 }
 
+/** The provider, or the daemon, refused the conversation for its length. */
+export class ContextTooLong extends TurnFailed {}
+
 /**
  * - `wait`: the daemon, or a part of it, is away: the same call is repeated for as long as it takes.
  * - `again`: the provider failed in a way that may pass: a few more attempts.
@@ -15,7 +18,7 @@ export class TurnFailed extends Error {
  */
 export type Verdict =
   | { readonly do: 'wait' | 'again'; readonly delay?: number | undefined; readonly fault: TurnFault }
-  | { readonly do: 'fail'; readonly fault: TurnFault }
+  | { readonly do: 'fail'; readonly fault: TurnFault; readonly tooLong?: boolean }
 
 /** A provider that wants a longer pause than this (ms) is left to the supervisor, and the process is freed. */
 const longestPause = 60_000
@@ -46,6 +49,7 @@ const ofProvider = (error: SvcError): Verdict => {
     case 'model_not_found':
       return { do: 'fail', fault: faultOf('model_not_found', error.message) }
     case 'context_length':
+      return { do: 'fail', fault: faultOf('other', error.message), tooLong: true }
     case 'quota':
     case 'invalid_request':
     case 'schema_mismatch':
@@ -63,6 +67,8 @@ export const verdictOf = (error: SvcError): Verdict => {
   if (error.code === 'model_not_found' || error.code === 'model_not_configured') {
     return { do: 'fail', fault: faultOf('model_not_found', withRemedy(error)) }
   }
+  if (error.code === 'payload_too_large')
+    return { do: 'fail', fault: faultOf('other', withRemedy(error)), tooLong: true }
   if (away.has(error.code)) return { do: 'wait', delay: error.retryAfter, fault: faultOf('connection', error.message) }
   if (error.code === 'rate_limited')
     return { do: 'again', delay: error.retryAfter, fault: faultOf('rate_limit', error.message) }

@@ -3,12 +3,17 @@ import { ConnectionError, SvcError } from '#sdk/errors.js'
 import type { LlmAnswer, LlmItem, TurnCall } from '#sdk/generated/types.js'
 import { Ended, endsBroker } from '../daemon/endings.js'
 import { Interrupted, type NodeSession } from '../node/node.session.js'
-import { TurnFailed, type Verdict, verdictOf } from './model.fault.js'
+import { ContextTooLong, TurnFailed, type Verdict, verdictOf } from './model.fault.js'
 
 export interface StepAnswer {
   readonly answer: LlmAnswer
   /** Whether it was bought before and only read back. */
   readonly replayed: boolean
+}
+
+export interface AskOptions {
+  /** Whether those who watch the node see nothing of the answer. */
+  readonly silent?: boolean
 }
 
 /** Attempts of one call at a provider that fails. */
@@ -18,19 +23,24 @@ const attempts = 4
  * The model's answer to one step of a turn. The same call asked again, by this process or by the next, reads the
  * recorded answer, so a broken connection is no reason to give up.
  *
- * @throws TurnFailed with the fault to show; Ended; the signal's reason.
+ * @throws TurnFailed with the fault to show, ContextTooLong among them; Ended; the signal's reason.
  */
-export const askModel = async (session: NodeSession, call: TurnCall, signal: AbortSignal): Promise<StepAnswer> => {
+export const askModel = async (
+  session: NodeSession,
+  call: TurnCall,
+  signal: AbortSignal,
+  options: AskOptions = {},
+): Promise<StepAnswer> => {
   for (let failures = 0, waits = 0; ; ) {
     try {
-      return await readAnswer(session, call, signal)
+      return await readAnswer(session, call, signal, options)
     } catch (error) {
       if (signal.reason instanceof Interrupted) cancelAtProvider(session, call)
       signal.throwIfAborted()
       if (!(error instanceof SvcError)) throw error
       if (endsBroker(error)) throw new Ended(error.code)
       const verdict: Verdict = verdictOf(error)
-      if (verdict.do === 'fail') throw new TurnFailed(verdict.fault)
+      if (verdict.do === 'fail') throw new (verdict.tooLong ? ContextTooLong : TurnFailed)(verdict.fault)
       if (verdict.do === 'again') failures += 1
       else waits += 1
       if (failures >= attempts) throw new TurnFailed(verdict.fault)
@@ -49,19 +59,24 @@ const cancelAtProvider = ({ daemon }: NodeSession, { turn, step }: TurnCall): vo
   daemon.postOnce('broker/model-calls/cancel', { turn, step }).catch(() => undefined)
 }
 
-const readAnswer = async (session: NodeSession, call: TurnCall, signal: AbortSignal): Promise<StepAnswer> => {
+const readAnswer = async (
+  session: NodeSession,
+  call: TurnCall,
+  signal: AbortSignal,
+  { silent = false }: AskOptions,
+): Promise<StepAnswer> => {
   const { daemon, deltas } = session
-  deltas.begin()
+  if (!silent) deltas.begin()
   let found: StepAnswer | undefined
   // Read to its end, so that the connection can carry the next request.
   for await (const item of daemon.stream<LlmItem>('POST', 'broker/model-calls', call, signal)) {
     switch (item.type) {
       case 'text':
       case 'reasoning':
-        deltas.push(item.type, item.text)
+        if (!silent) deltas.push(item.type, item.text)
         break
       case 'tool_input':
-        deltas.push('tool_input', item.text, item.call_id)
+        if (!silent) deltas.push('tool_input', item.text, item.call_id)
         break
       case 'answer':
         found = item

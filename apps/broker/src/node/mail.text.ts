@@ -2,7 +2,16 @@ import type { ContentPart, MailEntry } from '#sdk/generated/types.js'
 
 /** What the broker notes on parts of its own; never sent to a provider. */
 export interface PartNote {
-  readonly svc: { readonly mail?: string; readonly nudge?: string }
+  readonly svc: {
+    readonly mail?: string
+    readonly nudge?: string
+    /** Which band of the context's fill this tells of. */
+    readonly band?: 'hint' | 'tell'
+    /** What of a context's beginning this is. */
+    readonly opening?: 'environment' | 'project'
+    /** The day that it tells. */
+    readonly day?: string
+  }
 }
 
 export const noteOf = (part: ContentPart): PartNote['svc'] | undefined =>

@@ -38,8 +38,9 @@ export const defaultPrices: ModelConfigDocument['prices'] = {
 }
 
 /**
- * Tokens, question and answer together, as the providers' own pages of their models say: platform.claude.com/docs/en/models,
- * developers.openai.com/api/docs/models and ai.google.dev/gemini-api/docs/models; checked 2026-11-20.
+ * Tokens, question and answer together; checked on 2026-11-20. Anthropic's and Google's by their own pages of the models
+ * (platform.claude.com/docs/en/models, ai.google.dev/gemini-api/docs/models), OpenAI's as Vercel, OpenRouter and Oxen list
+ * them.
  */
 export const defaultContextWindows: ModelConfigDocument['context_windows'] = {
   'anthropic/claude-haiku-4-5': 200_000,

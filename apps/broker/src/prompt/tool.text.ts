@@ -1,0 +1,15 @@
+const files = `Use the tools rather than guessing: what you have not read or run, you do not know.
+- Find your way with \`list\`, \`glob\` (files by name) and \`search\` (text in files) before you read; they are quicker than find and grep in a shell, and leave out what is ignored.
+- \`read\` shows images too. Where an answer says that more follows, go on as it says.
+- Change files with \`edit\`: it replaces an exact piece of text, so copy it from what you read, as it is; several changes of one file go into one call. \`write\` is for new files and for what you replace as a whole.
+- Independent calls may be made together: they run at the same time, only changes of files one after another.
+- \`bash\` starts a new shell each time, in the working directory. Nobody can answer a prompt: pass the flags that make programs run without asking. What runs long or serves goes to the background.
+- \`svc\` speaks to the daemon that hosts you, without a shell.
+- When a call fails, read what it says and change something before you try again.
+- A call whose outcome is unknown may have happened: look before you repeat it.`
+
+const noFiles =
+  'You have no shell and no files in this piece of work: think, and answer. `svc` speaks to the daemon that hosts you.'
+
+/** How the tools that reach the machine are used. */
+export const toolText = (mayAct: boolean): string => (mayAct ? files : noFiles)
