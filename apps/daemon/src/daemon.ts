@@ -119,11 +119,13 @@ export class Daemon {
     settingsFor: (name: ServiceDefinition['name']) => Settings,
   ): Promise<void> {
     const { startService } = await import('#common/kernel/service.js')
+    const { Neighbours } = await import('#common/kernel/bus/neighbours.js')
+    const neighbours = new Neighbours()
     const { log, stages } = this.options
     const start = ({ entry, definition }: LoadedService): Promise<void> =>
       stages.run(entry.name, async () => {
         const { name } = entry
-        const setup = { name, settings: settingsFor(name), log: log.child({ service: name }) }
+        const setup = { name, settings: settingsFor(name), log: log.child({ service: name }), neighbours }
         this.running.push({ entry, service: await startService(definition, setup) })
       })
     await settled(loaded.filter(({ entry }) => !entry.edge).map(start))

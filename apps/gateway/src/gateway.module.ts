@@ -55,7 +55,14 @@ export class GatewayModule implements OnApplicationShutdown {
     return {
       module: GatewayModule,
       imports: [
-        BusModule.forRoot({ service: 'gateway', url, operations, listen: 'never', log: setup.log }),
+        BusModule.forRoot({
+          service: 'gateway',
+          url,
+          operations,
+          neighbours: setup.neighbours,
+          listen: 'never',
+          log: setup.log,
+        }),
         PassportModule,
       ],
       controllers: [contractController(routes)],

@@ -96,6 +96,9 @@ import { LaunchRefusals } from './supervision/launch.refusal.js'
 import { Launcher, NODE_TOKEN_KEY } from './supervision/launcher.js'
 import { Supervisor } from './supervision/supervisor.service.js'
 import { UsageService } from './usage/usage.service.js'
+import { AttachService } from './viewer/attach.service.js'
+import { ViewerRpc } from './viewer/viewer.rpc.js'
+import { ViewerTickets } from './viewer/viewer.tickets.js'
 import { SettleService } from './wait/settle.service.js'
 import { WaitClock } from './wait/wait.clock.js'
 import { WaitRpc } from './wait/wait.rpc.js'
@@ -162,6 +165,7 @@ export class LifecycleModule {
           service: 'lifecycle',
           url,
           operations,
+          neighbours: setup.neighbours,
           except: readAtTheEdge,
           listen: 'explicit',
           log: setup.log,
@@ -235,6 +239,9 @@ export class LifecycleModule {
         SignalHub,
         InProgressStore,
         BrokerRpc,
+        ViewerTickets,
+        AttachService,
+        ViewerRpc,
         JobRepository,
         JobQueue,
         JobCarrier,

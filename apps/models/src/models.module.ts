@@ -135,7 +135,9 @@ export class ModelsModule {
     if (!url || !database) throw new Error('models needs NATS_URL and DATABASE_URL')
     return {
       module: ModelsModule,
-      imports: [BusModule.forRoot({ service: 'models', url, operations, log: setup.log })],
+      imports: [
+        BusModule.forRoot({ service: 'models', url, operations, neighbours: setup.neighbours, log: setup.log }),
+      ],
       providers: [...kernel(setup, limits), ...features],
     }
   }

@@ -2,6 +2,7 @@ import 'reflect-metadata'
 import type { DynamicModule, INestApplicationContext, Type } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import type { ServiceName } from '../contract/define.js'
+import type { Neighbours } from './bus/neighbours.js'
 import { loadSettings, SETTINGS, type Settings } from './config.js'
 import { type HealthState, listenForHealth } from './health.js'
 import { createLogger, type Logger } from './log.js'
@@ -14,6 +15,8 @@ export interface ServiceSetup {
   readonly name: ServiceName
   readonly settings: Settings
   readonly log: Logger
+  /** The services that run in this process with it; absent where it runs alone. */
+  readonly neighbours?: Neighbours
 }
 
 /**

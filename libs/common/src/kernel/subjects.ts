@@ -77,6 +77,15 @@ const cancelsOf = (service: ServiceName): string[] =>
 const services = Object.keys(reach) as ServiceName[]
 const tail = ['svc.evt.>', 'svc.live.>']
 
+/** Whether a subject is one that a pattern names: `*` stands for a token, `>` for all that follow. */
+const covers = (pattern: string, subject: string): boolean => {
+  const [wanted, given] = [pattern.split('.'), subject.split('.')]
+  const fits = wanted.every(
+    (part, at) => part === '>' || (given[at] !== undefined && (part === '*' || part === given[at])),
+  )
+  return fits && (wanted.at(-1) === '>' ? given.length >= wanted.length : given.length === wanted.length)
+}
+
 /** What the NATS user of a service may publish and subscribe to: its own commands, those that it calls, and its inbox. */
 export const permissionsOf = (service: ServiceName): { publish: string[]; subscribe: string[] } => {
   const { calls, tail: part } = reach[service]
@@ -96,4 +105,13 @@ export const permissionsOf = (service: ServiceName): { publish: string[]; subscr
       ...(part === 'follows' ? tail : []),
     ],
   }
+}
+
+const publishable = new Map<ServiceName, readonly string[]>()
+
+/** Whether the rights of a service let it publish to a subject, as the server decides it. */
+export const mayPublish = (service: ServiceName, subject: string): boolean => {
+  const patterns = publishable.get(service) ?? permissionsOf(service).publish
+  publishable.set(service, patterns)
+  return patterns.some((pattern) => covers(pattern, subject))
 }

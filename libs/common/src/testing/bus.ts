@@ -7,8 +7,16 @@ import { BusConnection } from '../kernel/bus/connection.js'
 import type { FoundHandler } from '../kernel/bus/endpoints.js'
 import type { Pulse } from '../kernel/bus/heartbeat.js'
 import { Inbox } from '../kernel/bus/inbox.js'
+import { Neighbours } from '../kernel/bus/neighbours.js'
 import { systemClock } from '../kernel/clock.js'
 import { subjects } from '../kernel/subjects.js'
+
+let near: Neighbours | undefined
+
+/** From now on the peers of this suite are the services of one process. */
+export const asNeighbours = (): void => {
+  near = new Neighbours()
+}
 
 export interface PeerOptions {
   /** What this peer serves: operations and, by their names, the handlers. */
@@ -40,7 +48,13 @@ export const joinBus = async (url: string, service: ServiceName, options: PeerOp
     },
   })
   const log = pino({ level: 'debug' }, sink)
-  const connection = await BusConnection.open({ url, name: `test-${service}`, clock: systemClock, log })
+  const connection = await BusConnection.open({
+    url,
+    name: `test-${service}`,
+    clock: systemClock,
+    log,
+    ...(near && { near: { service, neighbours: near } }),
+  })
   const inbox = await Inbox.open(connection, subjects.inbox(service))
   const base = { connection, inbox, clock: systemClock, log, ...(pulse && { pulse }) }
   const server = new BusServer({

@@ -20,6 +20,7 @@ import type { FoundHandler } from './endpoints.js'
 import { marksOf } from './handles.decorator.js'
 import { defaultPulse, type Pulse } from './heartbeat.js'
 import { Inbox } from './inbox.js'
+import type { Neighbours } from './neighbours.js'
 
 export interface BusModuleOptions {
   readonly service: ServiceName
@@ -27,6 +28,8 @@ export interface BusModuleOptions {
   readonly url: string
   /** Name of the connection; `svc-<service>` unless given. */
   readonly name?: string
+  /** The services that run in this process with it. */
+  readonly neighbours?: Neighbours | undefined
   /** The contract. */
   readonly operations: readonly Operation[]
   /** Names of this service's operations that are served without the bus. */
@@ -64,7 +67,8 @@ export class BusModule
   ) {}
 
   static forRoot(options: BusModuleOptions): DynamicModule {
-    const { service, url, name = `svc-${service}`, clock = systemClock, pulse = defaultPulse } = options
+    const { service, url, name = `svc-${service}`, clock = systemClock, pulse = defaultPulse, neighbours } = options
+    const near = neighbours && { service, neighbours }
     const log = options.log ?? createLogger(service)
     return {
       module: BusModule,
@@ -73,7 +77,10 @@ export class BusModule
       providers: [
         MetadataScanner,
         { provide: OPTIONS, useValue: options },
-        { provide: BusConnection, useFactory: () => BusConnection.open({ url, name, clock, log }) },
+        {
+          provide: BusConnection,
+          useFactory: () => BusConnection.open({ url, name, clock, log, ...(near && { near }) }),
+        },
         {
           provide: Inbox,
           useFactory: (connection: BusConnection) => Inbox.open(connection, subjects.inbox(service)),

@@ -143,20 +143,17 @@ describe('the server of a call that was left', () => {
   it('hears of it by no other than the caller', async () => {
     const { work, begun } = untilLeft()
     const peer = await serve({})
-    const replies: string[] = []
-    peer.connection.subscribe(subjects.command(probe.wait), ({ reply }) => replies.push(reply as string))
-    await peer.connection.flush()
     await serveWait(work)
-    const leaving = new AbortController()
-    const call = failure(gateway.bus.call(probe.wait, asked({ signal: leaving.signal }), {}))
+    const address = gateway.inbox.open({ subject: '', onMessage: () => undefined, onFailure: () => undefined })
+    gateway.connection.send(subjects.command(probe.wait), encode({ ctx: envelopeOf(asked()), input: {} }), address)
     const signal = await begun
-    await waitFor(() => replies.length === 1)
-    peer.connection.send(subjects.cancel('lifecycle', 'host'), Buffer.alloc(0), replies[0])
+    peer.connection.send(subjects.cancel('lifecycle', 'host'), Buffer.alloc(0), address)
     // an answer of the same server shows that it has read what was sent before
     await peer.connection.flush()
     expect(signal.aborted).toBe(false)
-    leaving.abort()
-    await call
+    gateway.connection.send(subjects.cancel('lifecycle', 'gateway'), Buffer.alloc(0), address)
+    await waitFor(() => signal.aborted)
+    gateway.inbox.close(address)
   })
 
   // A gateway that was killed left its command running until the time-out of that, ten minutes at most.

@@ -2,14 +2,15 @@ import {
   AuthorizationError,
   type ConnectionOptions,
   connect,
-  type Msg,
   type NatsConnection,
   PermissionViolationError,
   type Status,
 } from '@nats-io/transport-node'
+import type { ServiceName } from '../../contract/define.js'
 import { backoff, type Clock, pause } from '../clock.js'
 import type { Logger } from '../log.js'
 import { tooLarge, unavailable } from './bus.errors.js'
+import type { BusMessage, Neighbours } from './neighbours.js'
 
 export interface ConnectionSettings {
   /** `nats://user:password@host:port`; several servers of one cluster separated by commas. */
@@ -20,6 +21,8 @@ export interface ConnectionSettings {
   readonly log: Logger
   /** Ends the attempts to connect for the first time. */
   readonly signal?: AbortSignal
+  /** The services that run in this process, and which of them this one is. */
+  readonly near?: { readonly service: ServiceName; readonly neighbours: Neighbours }
 }
 
 interface Outgoing {
@@ -63,6 +66,8 @@ export class BusConnection {
   readonly #lost = new Set<() => void>()
   readonly #back = new Set<() => void>()
   readonly #forbidden = new Set<(subject: string) => void>()
+  /** Leaves the neighbours, a subscription each. */
+  readonly #leaves = new Set<() => void>()
   #connected = true
   #waiting: Outgoing[] = []
   #waitingBytes = 0
@@ -70,6 +75,7 @@ export class BusConnection {
   private constructor(
     private readonly nats: NatsConnection,
     private readonly log: Logger,
+    private readonly near: ConnectionSettings['near'],
   ) {
     this.#follow().catch((err: unknown) => log.error({ err }, 'the state of the bus is no longer followed'))
   }
@@ -80,11 +86,11 @@ export class BusConnection {
    * @throws AuthorizationError when the server refuses the user: waiting can't mend that.
    */
   static async open(settings: ConnectionSettings): Promise<BusConnection> {
-    const { clock, log, signal } = settings
+    const { clock, log, signal, near } = settings
     for (let attempt = 0; ; attempt += 1) {
       signal?.throwIfAborted()
       try {
-        return new BusConnection(await connect({ ...optionsOf(settings), timeout: 5000 }), log)
+        return new BusConnection(await connect({ ...optionsOf(settings), timeout: 5000 }), log, near)
       } catch (err) {
         if (err instanceof AuthorizationError) throw err
         log[attempt === 0 ? 'warn' : 'debug']({ err }, 'the bus is not there yet')
@@ -112,6 +118,7 @@ export class BusConnection {
     if (!this.#connected) throw unavailable('bus', 'not connected')
     if (this.nats.isClosed()) throw unavailable('bus', 'closed')
     if (data.length > this.maxPayload) throw tooLarge(data.length, this.maxPayload)
+    if (this.near?.neighbours.hand(this.near.service, { subject, data, reply })) return
     this.#waiting.push({ subject, data, reply })
     this.#waitingBytes += data.length
     if (this.#waitingBytes > atOnce) this.#sendWaiting()
@@ -134,8 +141,15 @@ export class BusConnection {
   }
 
   /** Hands each message to `receive`, across reconnects. A throw of `receive` is logged and harms nothing else. */
-  subscribe(subject: string, receive: (message: Msg) => void, queue?: string): BusSubscription {
+  subscribe(subject: string, receive: (message: BusMessage) => void, queue?: string): BusSubscription {
     let refused: Error | undefined
+    const take = (message: BusMessage): void => {
+      try {
+        receive(message)
+      } catch (err) {
+        this.log.error({ err, subject: message.subject }, 'a message from the bus could not be handled')
+      }
+    }
     const subscription = this.nats.subscribe(subject, {
       ...(queue !== undefined && { queue }),
       callback: (error, message) => {
@@ -144,18 +158,20 @@ export class BusConnection {
           this.log.error({ err: error, subject }, 'the bus refuses a subscription')
           return
         }
-        try {
-          receive(message)
-        } catch (err) {
-          this.log.error({ err, subject: message.subject }, 'a message from the bus could not be handled')
-        }
+        take(message)
       },
     })
+    // Commands and answers have one receiver each; what many may follow goes to all of them by the server.
+    const single = queue !== undefined || subject.startsWith('svc.inbox.')
+    const leave = single ? this.near?.neighbours.join(subject, take) : undefined
+    if (leave) this.#leaves.add(leave)
     return {
       get refused() {
         return refused
       },
       stop: async () => {
+        leave?.()
+        if (leave) this.#leaves.delete(leave)
         if (!subscription.isClosed() && !this.nats.isClosed()) await subscription.drain()
       },
     }
@@ -185,6 +201,8 @@ export class BusConnection {
   /** Sends what is under way and closes. */
   async drain(): Promise<void> {
     if (this.nats.isClosed() || this.nats.isDraining()) return
+    for (const leave of this.#leaves) leave()
+    this.#leaves.clear()
     this.#sendWaiting()
     if (this.#connected) await this.nats.drain()
     else await this.nats.close()

@@ -1,4 +1,3 @@
-import type { Msg } from '@nats-io/transport-node'
 import type { Clock } from '../clock.js'
 import { type AnswerNotes, contextOf, type Envelope } from '../context.js'
 import { type ErrorWire, isSvcError, SvcError } from '../errors.js'
@@ -13,6 +12,7 @@ import type { Endpoint } from './endpoints.js'
 import type { Pulse } from './heartbeat.js'
 import type { Inbox } from './inbox.js'
 import { parseInput } from './input.parser.js'
+import type { BusMessage } from './neighbours.js'
 import { StreamProducer } from './stream.producer.js'
 
 export interface DispatcherSettings {
@@ -44,7 +44,7 @@ export class Dispatcher {
     return this.#working.size
   }
 
-  receive(endpoint: Endpoint, message: Msg): void {
+  receive(endpoint: Endpoint, message: BusMessage): void {
     const { log, clock, service, capacity } = this.settings
     const { reply, subject } = message
     const request = reply === undefined ? undefined : this.#read(message, reply)
@@ -69,7 +69,7 @@ export class Dispatcher {
    * Fires the signal of the call that is to be answered at this message's `reply`. Permissions hold who may send on a
    * subject; that a service names no other's call is checked here. One that is over, or another replica's, is no news.
    */
-  cancel({ subject, reply = '' }: Msg): void {
+  cancel({ subject, reply = '' }: BusMessage): void {
     if (subject.endsWith(`.${callerOf(reply)}`)) this.#calls.get(reply)?.abort(new SvcError('client_closed'))
   }
 
@@ -140,7 +140,7 @@ export class Dispatcher {
     }
   }
 
-  #read(message: Msg, reply: string): Request | undefined {
+  #read(message: BusMessage, reply: string): Request | undefined {
     try {
       return decode<Request>(message.data)
     } catch {

@@ -1,8 +1,8 @@
-import type { Msg } from '@nats-io/transport-node'
 import { hasCode } from '../errors.js'
 import type { Failure } from './bus.errors.js'
 import { sign } from './codec.js'
 import type { BusConnection } from './connection.js'
+import type { BusMessage } from './neighbours.js'
 
 /** Somebody who waits for messages at an address of their own. */
 export interface Waiter {
@@ -68,7 +68,7 @@ export class Inbox {
     this.#waiters.delete(address.slice(this.#prefix.length))
   }
 
-  #receive(message: Msg): void {
+  #receive(message: BusMessage): void {
     const waiter = this.#waiters.get(message.subject.slice(this.#prefix.length))
     if (!waiter) {
       this.#disown(message)
@@ -79,7 +79,7 @@ export class Inbox {
   }
 
   /** A server that still works for a call which was left, as when the connection was lost meanwhile, may stop. */
-  #disown({ data, reply, headers }: Msg): void {
+  #disown({ data, reply, headers }: BusMessage): void {
     if (reply === undefined || data.length > 0 || headers) return
     try {
       this.connection.send(reply, sign)

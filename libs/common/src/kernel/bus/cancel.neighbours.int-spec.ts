@@ -1,0 +1,3 @@
+// The same promises where the services share a process.
+import './neighbours.fixture.js'
+import './cancel.int-spec.js'

@@ -1,0 +1,3 @@
+import { asNeighbours } from '../../testing/bus.js'
+
+asNeighbours()
