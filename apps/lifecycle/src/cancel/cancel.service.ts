@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common'
 import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
 import type { Context } from '#common/kernel/context.js'
 import { type TxContext, Writer, type Written } from '#common/kernel/database/writer.js'
+import { HumanResolutions } from '../human/human-resolution.service.js'
 import { Engagements } from '../node/engagement.service.js'
 import { NodeAccess } from '../node/node.access.js'
 import { NodeRepository } from '../node/node.repository.js'
@@ -26,6 +27,7 @@ export class CancelService {
     private readonly kin: KinRepository,
     private readonly access: NodeAccess,
     private readonly engagements: Engagements,
+    private readonly questions: HumanResolutions,
   ) {}
 
   /** @throws SvcError not_found, illegal_transition (canceled) */
@@ -44,6 +46,7 @@ export class CancelService {
     const { canceled, spared, inside } = this.close(ctx, kin)
     const outside = subscribers.filter((subscriber) => !inside.has(subscriber.node.id))
     this.engagements.cancel(ctx, { node, subscribers: outside })
+    await this.questions.withdrawAll(ctx, [id, ...canceled])
     return { canceled: [id, ...canceled], spared }
   }
 
@@ -55,6 +58,7 @@ export class CancelService {
    */
   async cancelBelow(ctx: TxContext, rootId: string): Promise<Canceled> {
     const { canceled, spared } = this.close(ctx, await this.kin.lock(ctx.tx, rootId))
+    await this.questions.withdrawAll(ctx, canceled)
     return { canceled, spared }
   }
 

@@ -5,16 +5,21 @@ import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { InProgressStore } from '../broker/in-progress.store.js'
+import { HumanRequestRepository, type Ticket } from '../human/human-request.repository.js'
 import { cursorAfter, pageOf, readCursor } from '../node/cursor.js'
-import { type AttentionRow, CanvasRepository, type Since } from './canvas.repository.js'
+import { type AttentionRow, CanvasRepository } from './canvas.repository.js'
+import { hangingSince, type Since } from './hanging.query.js'
 import { type Horizon, Horizons } from './horizon.js'
 
 const attention = contract['canvas.attention']
 const counts = contract['canvas.attentionCounts']
 
-/** How long (ms) an active node may show nothing, and an idle one that owes a report may wait for nothing. */
-const stuckAfter = 15 * 60_000
-const restingAfter = 2 * 60_000
+/** What is shown at one place of the list. */
+interface Entry {
+  readonly id: string
+  readonly created_at: Date
+  readonly items: AttentionItem[]
+}
 
 /** What needs a person. */
 @Injectable()
@@ -22,6 +27,7 @@ export class AttentionService {
   constructor(
     private readonly database: Database,
     private readonly canvas: CanvasRepository,
+    private readonly requests: HumanRequestRepository,
     private readonly horizons: Horizons,
     private readonly inProgress: InProgressStore,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -31,9 +37,16 @@ export class AttentionService {
   async list(ctx: Context, input: InputOf<typeof attention>): Promise<OutputOf<typeof attention>> {
     const horizon = await this.horizons.of(ctx, this.database, input.under)
     const view = { horizon, before: readCursor(input.after), limit: input.limit + 1 }
-    const rows = await this.canvas.attention(this.database, view, this.since())
-    const { data, ...page } = pageOf(rows, input.limit, (row) => cursorAfter(row.created_at, row.id))
-    return { items: data.flatMap((row) => this.itemsOf(row)), ...page }
+    const [rows, tickets] = await Promise.all([
+      this.canvas.attention(this.database, view, this.since()),
+      this.requests.tickets(this.database, view),
+    ])
+    const entries: Entry[] = [
+      ...rows.map((row) => ({ id: row.id, created_at: row.created_at, items: this.itemsOf(row) })),
+      ...tickets.map((ticket) => ({ id: ticket.id, created_at: ticket.created_at, items: [ticketItem(ticket)] })),
+    ].sort(newestFirst)
+    const { data, ...page } = pageOf(entries, input.limit, (entry) => cursorAfter(entry.created_at, entry.id))
+    return { items: data.flatMap(({ items }) => items), ...page }
   }
 
   async counts(ctx: Context, { ids }: InputOf<typeof counts>): Promise<OutputOf<typeof counts>> {
@@ -44,17 +57,19 @@ export class AttentionService {
   /** Entries of each of these nodes that has any. */
   async countsOf(ids: readonly string[], horizon: Horizon): Promise<Map<string, number>> {
     if (ids.length === 0) return new Map()
-    const rows = await this.canvas.attentionOf(this.database, ids, horizon, this.since())
-    return new Map(rows.map((row) => [row.id, this.itemsOf(row).length]))
+    const [rows, open] = await Promise.all([
+      this.canvas.attentionOf(this.database, ids, horizon, this.since()),
+      this.requests.openCounts(this.database, ids, horizon),
+    ])
+    return new Map(rows.map((row) => [row.id, this.itemsOf(row).length + (open.get(row.id) ?? 0)]))
   }
 
   private since(): Since {
-    const now = this.clock.now()
-    return { stuck: new Date(now - stuckAfter), resting: new Date(now - restingAfter) }
+    return hangingSince(this.clock.now())
   }
 
   private itemsOf(row: AttentionRow): AttentionItem[] {
-    const about = { node_id: row.id, node_name: row.name, node_kind: row.kind, status: row.status }
+    const about = { node_id: row.id, request_id: null, node_name: row.name, node_kind: row.kind, status: row.status }
     const items: AttentionItem[] = []
     if (row.fault) {
       items.push({
@@ -85,3 +100,25 @@ const hanging = (row: AttentionRow): Pick<AttentionItem, 'type' | 'since' | 'mes
     ? { message: 'It is at work, and nothing has come of it for a while.', remedy: 'Interrupt it, or cancel it.' }
     : { message: 'It owes a report and waits for nothing.', remedy: 'Send it a message, or cancel it.' }),
 })
+
+const newestFirst = (a: Entry, b: Entry): number =>
+  b.created_at.getTime() - a.created_at.getTime() || (a.id < b.id ? 1 : -1)
+
+const ticketItem = (ticket: Ticket): AttentionItem => ({
+  type: 'ticket',
+  node_id: ticket.node_id,
+  request_id: ticket.id,
+  node_name: ticket.node_name,
+  node_kind: ticket.node_kind,
+  status: ticket.status,
+  since: ticket.created_at.toISOString(),
+  message: ticket.title,
+  fault: null,
+  retry_at: null,
+  remedy: `Answer it: svc human answer ${ticket.id}${silence(ticket)}`,
+})
+
+const silence = ({ deadline, has_default }: Ticket): string => {
+  if (deadline === null) return ''
+  return `; after ${deadline.toISOString()} ${has_default ? 'its default stands' : 'nobody can answer it any more'}`
+}

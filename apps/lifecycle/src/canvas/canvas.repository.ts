@@ -4,6 +4,7 @@ import type { Fault, NodeStatus } from '#common/contract/node.schema.js'
 import type { Reader } from '#common/kernel/database/tx.js'
 import type { Position } from '../node/cursor.js'
 import type { NodeRecord } from '../node/node.record.js'
+import { activeAt, faulty, hangs, type Since } from './hanging.query.js'
 import { type Horizon, within } from './horizon.js'
 
 export type RosterRow = Pick<
@@ -49,27 +50,8 @@ const rosterColumns = `n.id, n.name, n.kind, n.mode, n.lifecycle, n.status, n.in
   (SELECT j.created_at FROM canvas.journal j WHERE j.node_id = n.id ORDER BY j.ord DESC LIMIT 1) AS journal_at,
   (SELECT count(*) FROM canvas.nodes c WHERE c.parent_id = n.id) AS children`
 
-const activeAt = `greatest(n.updated_at,
-  (SELECT j.created_at FROM canvas.journal j WHERE j.node_id = n.id ORDER BY j.ord DESC LIMIT 1))`
-
 /** The words of the index of the few nodes that may need somebody. */
 const mayNeedSomebody = `(n.fault IS NOT NULL OR n.status = 'active' OR (n.status = 'idle' AND n.lifecycle = 'terminal'))`
-
-/**
- * How a node hangs, if it does. Active: nothing came of it since `stuckSince`, and no tool of its runs. Idle: it owes a
- * report and waits for nothing: no mail, no job, no child at work; since `restingSince`.
- */
-const hangs = (stuckSince: string, restingSince: string): string => `CASE
-  WHEN n.status = 'active' AND ${activeAt} < ${stuckSince}
-   AND NOT EXISTS (SELECT 1 FROM canvas.tool_calls t WHERE t.node_id = n.id AND t.status = 'started') THEN 'active'
-  WHEN n.status = 'idle' AND n.lifecycle = 'terminal' AND n.updated_at < ${restingSince}
-   AND NOT EXISTS (SELECT 1 FROM canvas.mail m WHERE m.node_id = n.id AND m.acknowledged_at IS NULL AND m.tier <> 'deferred')
-   AND NOT EXISTS (SELECT 1 FROM canvas.jobs b WHERE b.node_id = n.id AND b.status = 'running')
-   AND NOT EXISTS (SELECT 1 FROM canvas.subscriptions s JOIN canvas.nodes p ON p.id = s.publisher
-                    WHERE s.subscriber = n.id AND s.mode = 'active' AND p.status IN ('active', 'idle')) THEN 'idle'
-  END`
-
-const faulty = `n.fault IS NOT NULL AND n.status IN ('active', 'idle', 'dead')`
 
 /** The canvas as screens show it; reads only. */
 @Injectable()
@@ -153,12 +135,6 @@ export class CanvasRepository {
       values,
     )
   }
-}
-
-/** From when on something must have happened. */
-export interface Since {
-  readonly stuck: Date
-  readonly resting: Date
 }
 
 const where = (conditions: readonly string[]): string =>

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common'
 import type { HumanRequestStatus } from '#common/contract/human.schema.js'
+import type { NodeStatus } from '#common/contract/node.schema.js'
 import { json } from '#common/kernel/database/column-types.js'
 import { setLocked } from '#common/kernel/database/rows.js'
 import type { Reader, Tx } from '#common/kernel/database/tx.js'
@@ -20,12 +21,17 @@ export interface OpenQuestion {
   readonly title: string
 }
 
+/** An open request with what is known of its node. */
 export interface Ticket {
   readonly id: string
   readonly title: string
-  readonly node_id: string | null
   readonly deadline: Date | null
+  readonly has_default: boolean
   readonly created_at: Date
+  readonly node_id: string | null
+  readonly node_name: string | null
+  readonly node_kind: string | null
+  readonly status: NodeStatus | null
 }
 
 /** Rows of canvas.human_requests. Whoever changes one has locked its node first, where it has one, and then the row. */
@@ -147,6 +153,27 @@ export class HumanRequestRepository {
     )
   }
 
+  /** Open requests, newest first. */
+  tickets(
+    reader: Reader,
+    { horizon, before, limit }: { horizon: Horizon; before?: Position | undefined; limit: number },
+  ): Promise<Ticket[]> {
+    const values: unknown[] = [limit]
+    const put = (value: unknown): string => `$${values.push(value)}`
+    const conditions = [
+      "q.status = 'pending'",
+      ...seen(horizon, put),
+      ...(before ? [`(q.created_at, q.id) < (${put(before.createdAt)}, ${put(before.id)})`] : []),
+    ]
+    return reader.query<Ticket>(
+      `SELECT q.id, q.title, q.deadline, q.default_response IS NOT NULL AS has_default, q.created_at, q.node_id,
+              n.name AS node_name, n.kind AS node_kind, n.status
+         FROM canvas.human_requests q LEFT JOIN canvas.nodes n ON n.id = q.node_id
+        WHERE ${conditions.join(' AND ')} ORDER BY q.created_at DESC, q.id DESC LIMIT $1`,
+      values,
+    )
+  }
+
   /** Open requests of these nodes that the caller may see: how many each has. */
   async openCounts(reader: Reader, ids: readonly string[], horizon: Horizon): Promise<Map<string, number>> {
     const values: unknown[] = [ids]
@@ -172,9 +199,9 @@ export class HumanRequestRepository {
 /** Conditions on q: an asker's own, or of the nodes that may be seen. */
 const seen = (horizon: Horizon, put: (value: unknown) => string): string[] => {
   if (horizon.appId !== undefined) return [`q.app_id = ${put(horizon.appId)}`]
-  const inTree = within(horizon, put, 'n')
+  const inTree = within(horizon, put, 'asker')
   if (inTree.length === 0) return []
-  return [`EXISTS (SELECT 1 FROM canvas.nodes n WHERE n.id = q.node_id AND ${inTree.join(' AND ')})`]
+  return [`EXISTS (SELECT 1 FROM canvas.nodes asker WHERE asker.id = q.node_id AND ${inTree.join(' AND ')})`]
 }
 
 export const missingRequest = (id: string): never => {

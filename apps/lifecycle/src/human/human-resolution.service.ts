@@ -91,14 +91,11 @@ export class HumanResolutions {
   }
 
   /**
-   * Open questions of nodes that are being canceled in this transaction go with them.
-   *
-   * @param nodes as they are now, locked
+   * Open questions of nodes that are canceled in this transaction, which has locked them, go with them.
    */
-  async withdrawAll(ctx: TxContext, nodes: readonly NodeRecord[]): Promise<void> {
-    const byId = new Map(nodes.map((node) => [node.id, node]))
-    for (const row of await this.requests.lockOpenOf(ctx.tx, [...byId.keys()])) {
-      this.resolve(ctx, { row, node: byId.get(row.node_id as string) }, 'cancel', { reason: 'Its node was canceled.' })
+  async withdrawAll(ctx: TxContext, nodeIds: readonly string[]): Promise<void> {
+    for (const row of await this.requests.lockOpenOf(ctx.tx, nodeIds)) {
+      this.note(ctx, row.node_id as string, this.resolve(ctx, { row, node: undefined }, 'cancel', nodeGone))
     }
   }
 
@@ -120,7 +117,7 @@ export class HumanResolutions {
     const locked = await this.lock(ctx.tx, id)
     const { row, node } = locked
     if (row.status !== 'pending') return
-    if (node?.status === 'canceled') this.resolve(ctx, locked, 'cancel', { reason: 'Its node was canceled.' })
+    if (node?.status === 'canceled') this.resolve(ctx, locked, 'cancel', nodeGone)
     else if (row.deadline !== null && row.deadline.getTime() <= this.clock.now())
       this.resolve(ctx, locked, 'expire', { response: row.default_response })
   }
@@ -130,9 +127,8 @@ export class HumanResolutions {
    * gave it has the outcome.
    */
   private tell(ctx: TxContext, node: NodeRecord, row: HumanRequestRecord): void {
-    const { id, status, resolved_by } = row
-    ctx.tx.emit({ nodeId: node.id, type: 'question.resolved', data: { request_id: id, status, resolved_by } })
-    const ownDoing = status === 'canceled' && ctx.actor.nodeId === node.id
+    this.note(ctx, node.id, row)
+    const ownDoing = row.status === 'canceled' && ctx.actor.nodeId === node.id
     if (node.status === 'canceled' || ownDoing) return
     const { kind, nodeId, appId } = ctx.actor
     this.engagements.hand(ctx, node, {
@@ -143,4 +139,10 @@ export class HumanResolutions {
       reopens: false,
     })
   }
+
+  private note(ctx: TxContext, nodeId: string, { id, status, resolved_by }: HumanRequestRecord): void {
+    ctx.tx.emit({ nodeId, type: 'question.resolved', data: { request_id: id, status, resolved_by } })
+  }
 }
+
+const nodeGone = { reason: 'Its node was canceled.' }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { nodeId, time } from './common.schema.js'
+import { humanRequestId } from './human.schema.js'
 import { faultKinds, nodeIntents, nodeStatuses } from './node.schema.js'
 
 export const canvasLimits = {
@@ -74,6 +75,7 @@ export const attentionItem = z
   .object({
     type: z.enum(attentionTypes),
     node_id: nodeId.nullable().meta({ description: 'The node that it is about; null for a ticket that no node asked' }),
+    request_id: humanRequestId.nullable().meta({ description: 'Of a ticket: the request that is open' }),
     node_name: z.string().nullable(),
     node_kind: z.string().nullable(),
     status: z.enum(nodeStatuses).nullable(),
