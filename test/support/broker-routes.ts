@@ -51,6 +51,10 @@ export class PlayedNode {
   waits: Record<string, unknown>[] = []
   notes: string[] = []
   roadmap: { text: string; version: number } | undefined
+  /** Tokens that the model takes, told with its answers. */
+  contextWindow: number | undefined
+  /** Tokens that the model counts of what it is sent. */
+  countTokens: (call: TurnCall) => number = () => 1
   resync = false
   ended = false
   readonly #bought = new Map<string, LlmAnswer>()
@@ -153,6 +157,13 @@ export class PlayedNode {
       case 'PUT roadmap':
         this.roadmap = { text: String(body.text), version: (this.roadmap?.version ?? 0) + 1 }
         return json(response, this.roadmap)
+      case 'POST broker/viewer': {
+        const { ticket, act } = body as { ticket: string; act: Record<string, unknown> }
+        if (ticket !== 'good') return json(response, { code: 'owner_required', status: 403 }, 403)
+        if (act.type === 'message') this.post(String(act.body), { tier: act.tier as MailEntry['tier'] })
+        if (act.type === 'interrupt') this.signal({ type: 'interrupt', request: this.entries('turn_started').length })
+        return json(response, act.type === 'interrupt' ? { interrupted: true } : {})
+      }
       case 'POST result':
         this.result = body.value
         return json(response, {})
@@ -224,13 +235,14 @@ export class PlayedNode {
     const bought = this.#bought.get(key)
     const said = bought?.content ?? (await this.model(call, this))
     if (!Array.isArray(said)) return json(response, said, said.status)
-    const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, cost_usd: 0 }
+    const usage = { input_tokens: this.countTokens(call), output_tokens: 1, cached_tokens: 0, cost_usd: 0 }
     const calls = said.some((part) => part.type === 'tool_call')
     const answer: LlmAnswer = bought ?? {
       content: said,
       finish_reason: calls ? 'tool_calls' : 'stop',
       model: 'mock/one',
       usage,
+      ...(this.contextWindow !== undefined && { context_window: this.contextWindow }),
       attempts: [],
     }
     this.#bought.set(key, answer)

@@ -104,7 +104,8 @@ export const silence: Reply = () => undefined
 export interface Sent {
   readonly id?: string
   readonly event?: string
-  readonly data: unknown
+  /** None: an id alone. */
+  readonly data?: unknown
 }
 
 /** Server-sent events; then the connection ends cleanly, breaks, or stays open. */
@@ -114,7 +115,7 @@ export const events =
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     const frames = sent.map(
       ({ id, event, data }) =>
-        `${id ? `id: ${id}\n` : ''}event: ${event ?? 'message'}\ndata: ${JSON.stringify(data)}\n\n`,
+        `${id ? `id: ${id}\n` : ''}${data === undefined ? '' : `event: ${event ?? 'message'}\ndata: ${JSON.stringify(data)}\n`}\n`,
     )
     response.write(frames.join('') || ':\n\n', () => {
       if (then === 'ends') response.end()

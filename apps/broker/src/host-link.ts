@@ -31,3 +31,24 @@ export const sayReleased = (serve: Serve, spawned: boolean): void => {
   // A channel that broke ends this process by its own event.
   process.send?.({ type: 'released', node_id, generation, spawned }, undefined, undefined, () => undefined)
 }
+
+/** The host wants the socket for viewers of the node that is served. */
+export interface Attach {
+  readonly type: 'attach'
+  readonly node_id: string
+  readonly generation: number
+  readonly path: string
+}
+
+export const isAttach = (message: unknown): message is Attach =>
+  typeof message === 'object' && message !== null && 'type' in message && message.type === 'attach'
+
+/** @param fault why the socket could not be opened */
+export const sayAttached = ({ path }: Attach, fault?: string): void => {
+  process.send?.(
+    { type: 'attached', path, ...(fault !== undefined && { fault }) },
+    undefined,
+    undefined,
+    () => undefined,
+  )
+}

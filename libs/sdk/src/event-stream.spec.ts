@@ -85,6 +85,20 @@ describe('event streams', () => {
     })
   })
 
+  it('go on from a position that came without an event', async () => {
+    wire.says(
+      events(
+        [{ id: 'bmFtZS4x' }, { id: 'bmFtZS4y', event: 'turn.started', data: { seq: 1 } }, { id: 'bmFtZS4z' }],
+        'breaks',
+      ),
+      events([{ id: 'bmFtZS40' }, end]),
+    )
+    const stream = client.canvas.events()
+    expect(await seqsOf(stream)).toEqual([1])
+    expect(wire.received.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 'bmFtZS4z'])
+    expect(stream.lastEventId).toBe('bmFtZS40')
+  })
+
   it('throw what trying again will not help', async () => {
     wire.says(problem(410, { code: 'cursor_expired', oldest: '40' }))
     await expect(seqsOf(client.nodes.events(id))).rejects.toThrow(GoneError)

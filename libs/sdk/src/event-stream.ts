@@ -76,6 +76,10 @@ export class EventStream<T> implements AsyncIterable<T> {
           if (event.name === 'overflow') break
           if (event.name === 'error') throw errorOfEvent(event)
           if (!this.#isNew(event)) continue
+          if (event.data === '') {
+            this.#lastId = event.id ?? this.#lastId
+            continue
+          }
           const item = parsed(event) as T
           if (event.id !== undefined) this.#lastId = event.id
           watch.hold()

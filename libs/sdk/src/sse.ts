@@ -1,6 +1,6 @@
 import { ConnectionError } from './errors.js'
 
-/** One server-sent event, as the standard's parser dispatches it. */
+/** One server-sent event, as the standard's parser dispatches it; or an id alone, with no data, which moves the position. */
 export interface ServerSentEvent {
   readonly id: string | undefined
   readonly name: string
@@ -40,7 +40,8 @@ export class EventParser {
 
   #line(line: string, events: ServerSentEvent[]): void {
     if (line === '') {
-      if (this.#data.length) events.push({ id: this.#id, name: this.#name || 'message', data: this.#data.join('\n') })
+      if (this.#data.length || this.#id)
+        events.push({ id: this.#id, name: this.#name || 'message', data: this.#data.join('\n') })
       this.#id = undefined
       this.#name = ''
       this.#data = []

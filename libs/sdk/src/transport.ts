@@ -63,17 +63,30 @@ export class Transport {
   }
 
   /** Sends and reads one JSON answer; undefined for an empty one. */
-  async json<T>(call: Outgoing): Promise<T> {
+  json<T>(call: Outgoing): Promise<T> {
+    return this.#answer(call, 'application/json', readJson) as Promise<T>
+  }
+
+  /** Sends and reads the bytes of one answer. */
+  bytes(call: Outgoing): Promise<Uint8Array> {
+    return this.#answer(call, '*/*', readBytes)
+  }
+
+  async #answer<T>(
+    call: Outgoing,
+    accept: string,
+    read: (response: Response, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const timeout = this.#timeoutOf(call)
     const until = monotonic() + timeout
     const limit = limited(call.signal, timeout, () => new TimeoutError(timeout))
-    const headers = this.#headers(call, 'application/json')
+    const headers = this.#headers(call, accept)
     const retries = call.maxRetries ?? this.maxRetries ?? 2
     try {
       for (let failures = 0; ; ) {
         try {
           headers['svc-timeout-ms'] = String(Math.max(1, Math.round(until - monotonic())))
-          return (await readJson(await this.#fetchOnce(call, headers, limit.signal), limit.signal)) as T
+          return await read(await this.#fetchOnce(call, headers, limit.signal), limit.signal)
         } catch (error) {
           failures += 1
           if (failures > retries || !isWorthRetrying(error)) throw error
@@ -155,9 +168,16 @@ const readJson = async (response: Response, signal: AbortSignal): Promise<unknow
   }
 }
 
-const textOf = async (response: Response, signal: AbortSignal): Promise<string> => {
+const readBytes = async (response: Response, signal: AbortSignal): Promise<Uint8Array> => {
+  if (!response.ok) throw await failureOf(response)
+  return new Uint8Array(await whole(() => response.arrayBuffer(), signal))
+}
+
+const textOf = (response: Response, signal: AbortSignal): Promise<string> => whole(() => response.text(), signal)
+
+const whole = async <T>(read: () => Promise<T>, signal: AbortSignal): Promise<T> => {
   try {
-    return await response.text()
+    return await read()
   } catch (cause) {
     throw signal.aborted
       ? signal.reason

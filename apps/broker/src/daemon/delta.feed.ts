@@ -24,6 +24,8 @@ interface Part {
  * up the engine, and a failure to send is not worth a retry, since the record follows.
  */
 export class DeltaFeed {
+  /** Hears every piece of text as it is said, the bound of what waits notwithstanding. */
+  heard: ((delta: Delta) => void) | undefined
   readonly #parts = new Map<string, Part>()
   #waiting: Delta[] = []
   #waitingLength = 0
@@ -55,13 +57,19 @@ export class DeltaFeed {
     const delta = this.#deltaOf(part, part.length, text)
     part.length += text.length
     part.kept = (part.kept + text).slice(-keptLimit)
+    this.heard?.(delta)
     if (this.#waitingLength + text.length > waitingLimit) return
     this.#waitingLength += text.length
     const last = this.#waiting.at(-1)
     if (last && last.channel === channel && last.call_id === callId && last.offset + last.text.length === delta.offset)
       last.text += text
-    else this.#waiting.push(delta)
+    else this.#waiting.push({ ...delta })
     this.#schedule()
+  }
+
+  /** What is being said, as far as it is kept. */
+  progress(): Delta[] {
+    return [...this.#parts.values()].map((part) => this.#deltaOf(part, part.length - part.kept.length, part.kept))
   }
 
   /** Nothing more is sent. */

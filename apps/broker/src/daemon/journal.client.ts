@@ -18,6 +18,11 @@ export class JournalClient {
     private next: number,
   ) {}
 
+  /** Position that the next entry gets. */
+  get position(): number {
+    return this.next
+  }
+
   /**
    * Whether the node goes on after these entries.
    *

@@ -3,6 +3,8 @@ import { ExecEngine } from '../exec/exec.engine.js'
 import type { Serve } from '../host-link.js'
 import { LoopEngine } from '../loop/loop.engine.js'
 import type { ToolProcesses } from '../process/tool-process.js'
+import { viewedSession } from '../viewer/viewed.session.js'
+import type { ViewerDesk } from '../viewer/viewer.desk.js'
 import type { NodeEngine } from './node.engine.js'
 import { NodeSession } from './node.session.js'
 import { lastTurnFailed, nextTurnOf, openTurnOf } from './turn.state.js'
@@ -12,9 +14,17 @@ import { lastTurnFailed, nextTurnOf, openTurnOf } from './turn.state.js'
  *
  * @throws Ended when this process must leave the node at once; its tools are the caller's to end.
  */
-export const serveNode = async (serve: Serve, processes: ToolProcesses, version: string): Promise<void> => {
+export const serveNode = async (
+  serve: Serve,
+  processes: ToolProcesses,
+  version: string,
+  viewers: ViewerDesk,
+): Promise<void> => {
   for (;;) {
     const session = await NodeSession.bind(serve, processes, version)
+    session.viewers = viewers
+    session.deltas.heard = (delta) => viewers.said(delta)
+    viewers.show(viewedSession(session))
     try {
       return await work(session)
     } catch (error) {

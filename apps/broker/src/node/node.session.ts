@@ -11,6 +11,7 @@ import { type Entry, JournalClient, type Next } from '../daemon/journal.client.j
 import { SignalFeed } from '../daemon/signal.feed.js'
 import type { Serve } from '../host-link.js'
 import type { ToolProcesses } from '../process/tool-process.js'
+import type { ViewerDesk } from '../viewer/viewer.desk.js'
 import { Mailbox } from './mailbox.js'
 
 /** Why a running turn is aborted, other than by the end of this broker. */
@@ -25,6 +26,8 @@ export class NodeSession {
   readonly history: JournalEntry[]
   /** Whether mail waits that steers the running turn. */
   steering = false
+  /** Those who watch at the socket of this process. */
+  viewers: Pick<ViewerDesk, 'recorded'> | undefined
   readonly #ended = new AbortController()
   #turn = new AbortController()
   #turnNumber = 0
@@ -100,6 +103,7 @@ export class NodeSession {
     this.ended.throwIfAborted()
     const next = await this.journal.append(...entries)
     this.history.push(...(entries as JournalEntry[]))
+    this.viewers?.recorded(entries, this.journal.position - entries.length)
     return next
   }
 

@@ -5,7 +5,7 @@ import { startOf } from '#machine/process/process-table.js'
 import { type Belongs, carries, endTree, treeOf } from '#machine/process/process-tree.js'
 import { prlimit, withoutCores } from '#machine/process/program.bounds.js'
 import type { BrokerLog } from './broker.log.js'
-import { isReleased, type Released, type Serve } from './broker.messages.js'
+import { type Attach, isAttached, isReleased, type Released, type Serve } from './broker.messages.js'
 
 export interface BrokerExitStatus {
   readonly code: number | null
@@ -36,6 +36,9 @@ const tailBytes = 4000
 const ownThreads = 32
 /** After a broker's exit its last words may still be on their way (ms). */
 const lastWordsLimit = 250
+
+/** How long (ms) a broker has to open its socket: it may still be binding. */
+const attachLimit = 5000
 
 /** Nothing of the daemon's own environment but where programs are and how the person's terminal speaks. */
 const brokerEnvironment = (
@@ -107,6 +110,29 @@ export class BrokerProcess {
     this.#group.bound({ processes: processes + ownThreads, memoryBytes })
     // A channel that broke means that the process is going: its exit says so.
     void this.#group.joined.then(() => this.#child.send(message, () => undefined))
+  }
+
+  /**
+   * Has it open its socket for viewers, once it serves the node.
+   *
+   * @throws Error when it can't, or has not after a while
+   */
+  attach(message: Attach): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const finish = (fault?: string): void => {
+        callOff()
+        this.#child.off('message', hear)
+        if (fault === undefined) resolve()
+        else reject(new Error(fault))
+      }
+      const hear = (said: unknown): void => {
+        if (isAttached(said) && said.path === message.path) finish(said.fault)
+      }
+      const callOff = this.#clock.after(attachLimit, () => finish('it did not answer in time'))
+      this.#child.on('message', hear)
+      void this.exited.then(() => finish('it is gone'))
+      void this.#group.joined.then(() => this.#child.send(message, (error) => error && finish(error.message)))
+    })
   }
 
   /** Whether anything besides the broker itself lives in its tree. */

@@ -24,6 +24,11 @@ export class BrokerHandlers {
     return this.brokers.stop(input.node_id, input.generation, input.grace_ms)
   }
 
+  @Handles(contract['host.broker.attach'])
+  attach(_ctx: Context, { node_id, generation }: InputOf<(typeof contract)['host.broker.attach']>) {
+    return this.brokers.attach(node_id, generation)
+  }
+
   @Handles(contract['host.report'])
   async report() {
     const { hostId: host_id, incarnation, cap } = this.place

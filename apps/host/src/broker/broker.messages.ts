@@ -27,3 +27,21 @@ export interface Released {
 
 export const isReleased = (message: unknown): message is Released =>
   typeof message === 'object' && message !== null && 'type' in message && message.type === 'released'
+
+/** The broker is to open its socket for viewers. */
+export interface Attach {
+  readonly type: 'attach'
+  readonly node_id: string
+  readonly generation: number
+  readonly path: string
+}
+
+export interface Attached {
+  readonly type: 'attached'
+  readonly path: string
+  /** Why it could not. */
+  readonly fault?: string
+}
+
+export const isAttached = (message: unknown): message is Attached =>
+  typeof message === 'object' && message !== null && 'type' in message && message.type === 'attached'

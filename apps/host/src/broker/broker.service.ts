@@ -7,6 +7,7 @@ import { LOG } from '#common/kernel/service.js'
 import type { SandboxPlan } from '#machine/sandbox/sandbox.plan.js'
 import { HOST_PLACE, type HostPlace } from '../host.place.js'
 import { type Maker, SandboxPlanner } from '../sandbox/sandbox.planner.js'
+import { ViewerSockets } from '../viewer/viewer.sockets.js'
 import { BrokerFactory } from './broker.factory.js'
 import type { Released } from './broker.messages.js'
 import { BrokerPool } from './broker-pool.js'
@@ -46,6 +47,7 @@ export class BrokerService {
   readonly #fence = new GenerationFence()
   readonly #queues = new Map<string, Promise<unknown>>()
   readonly #pool: BrokerPool
+  readonly #sockets: ViewerSockets
   #closing = false
 
   constructor(
@@ -54,6 +56,7 @@ export class BrokerService {
     @Inject(SandboxPlanner) private readonly planner: SandboxPlanner,
     @Inject(LOG) private readonly log: Logger,
   ) {
+    this.#sockets = new ViewerSockets(place)
     this.#pool = new BrokerPool(
       place.pool,
       this.clock,
@@ -74,8 +77,9 @@ export class BrokerService {
     return [...this.#hosted.values()].map(hostedBrokerOf)
   }
 
-  /** Starts the processes that wait for work. */
+  /** Starts the processes that wait for work; what viewers were reached by before is gone. */
   warmUp(): void {
+    this.#sockets.clear()
     this.#pool.fill()
   }
 
@@ -108,6 +112,24 @@ export class BrokerService {
       await this.#end(present, graceMs)
       return { stopped: true }
     })
+  }
+
+  /**
+   * Path of the socket that the node's broker has opened for viewers.
+   *
+   * @throws SvcError `no_live_broker` when this host does not host that generation, or its broker ends meanwhile
+   */
+  async attach(nodeId: string, generation: number): Promise<{ path: string }> {
+    const node = this.#hosted.get(nodeId)
+    if (!node || node.ending || node.generation !== generation) throw new SvcError('no_live_broker')
+    const path = this.#sockets.pathOf(nodeId, generation)
+    try {
+      await node.process.attach({ type: 'attach', node_id: nodeId, generation, path })
+    } catch (cause) {
+      const { message } = cause as Error
+      throw new SvcError('no_live_broker', `The process of the node opened no socket: ${message}.`, {}, { cause })
+    }
+    return { path }
   }
 
   /** Ends every broker with all that it started; resolves when nothing of them is left. */
@@ -202,6 +224,7 @@ export class BrokerService {
   }
 
   #forget(node: HostedNode): void {
+    this.#sockets.remove(node.nodeId, node.generation)
     if (this.#hosted.get(node.nodeId) === node) this.#hosted.delete(node.nodeId)
     this.onCount(this.#hosted.size)
     if (this.#byProcess.get(node.process) === node) this.#byProcess.delete(node.process)

@@ -199,6 +199,11 @@ export const errorCodes = define({
     title: 'A newer process hosts this node',
     remedy: 'The caller was replaced and must stop; nothing was written.',
   },
+  no_live_broker: {
+    kind: 'conflict',
+    title: 'No process hosts the node at the moment',
+    remedy: 'A message brings a resting node back; its events and its history are there without one.',
+  },
   journal_conflict: {
     kind: 'conflict',
     title: 'The journal already holds something else at this position',
