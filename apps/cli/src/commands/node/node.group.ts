@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Shell } from '../../shell.js'
 import { registerCancel } from './cancel.command.js'
 import { registerEvents } from './events.command.js'
+import { registerFaults } from './faults.command.js'
 import { registerInterrupt } from './interrupt.command.js'
 import { registerJobCancel, registerJobs } from './jobs.command.js'
 import { registerJobOutput } from './jobs-output.command.js'
@@ -12,7 +13,9 @@ import { registerNew } from './new.command.js'
 import { registerOutcome } from './outcome.command.js'
 import { registerReports } from './reports.command.js'
 import { registerResult } from './result.command.js'
+import { registerRetry } from './retry.command.js'
 import { registerShow } from './show.command.js'
+import { registerWait } from './wait.command.js'
 import { registerWatch } from './watch.command.js'
 import { registerWorktreeAbandon, registerWorktreeClose } from './worktree.command.js'
 
@@ -27,6 +30,9 @@ export const registerNode = (program: Command, shell: Shell): void => {
     registerInterrupt,
     registerCancel,
     registerOutcome,
+    registerWait,
+    registerFaults,
+    registerRetry,
     registerReports,
     registerJobs,
     registerJobStart,

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Node } from '#sdk/index.js'
 import { ago } from '../../clock.js'
 import { command, performs } from '../../invocation.js'
+import { faultLine, retryLine } from '../../node/fault.text.js'
 import { facts } from '../../output/table.js'
 import type { Shell } from '../../shell.js'
 
@@ -19,10 +20,13 @@ const pairsOf = (node: Node): [string, string | number | null][] => [
   ['name', node.name],
   ['description', node.description],
   ['status', node.intent ? `${node.status} (${node.intent})` : node.status],
-  ['fault', node.fault && `${node.fault.kind}: ${node.fault.message}`],
+  ['fault', node.fault && faultLine(node.fault)],
+  ['retry', node.fault && retryLine(node.fault)],
+  ['waiting', node.waiting && waitingText(node.waiting)],
   ['kind', `${node.kind}, ${node.mode}, ${node.lifecycle}`],
   ['engine', node.exec ? `${node.engine}: ${node.exec.argv.join(' ')}` : node.engine],
   ['model', node.engine === 'exec' ? null : (node.model.override ?? node.model.strength)],
+  ['answered by', node.answered_by],
   ['cwd', node.cwd],
   ['worktree', node.worktree && worktreeText(node.worktree)],
   ['parent', node.parent_id],
@@ -41,6 +45,9 @@ const pairsOf = (node: Node): [string, string | number | null][] => [
   ['created', `${node.created_at} (${ago(node.created_at)} ago)`],
   ['updated', `${node.updated_at} (${ago(node.updated_at)} ago)`],
 ]
+
+const waitingText = ({ since, until, reason }: NonNullable<Node['waiting']>): string =>
+  `${reason ? `for ${reason}, ` : ''}since ${since}, ${until ? `until ${until} at the latest` : 'until mail comes'}`
 
 const worktreeText = ({ state, branch, base, commit, repository }: NonNullable<Node['worktree']>): string =>
   `${state}: ${branch}${commit ? ` at ${commit.slice(0, 12)}` : ''}, from ${base.slice(0, 12)} of ${repository}`
