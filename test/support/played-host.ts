@@ -19,6 +19,7 @@ const jobOutput = contract['host.job.output']
 
 /** A host that the test plays at the wire: it notes what it is asked and hosts brokers that are nothing but entries. */
 export class PlayedHost {
+  /** What it was asked to launch. Whoever waits long for the answer asks again: of what it hosts already, that is not kept. */
   readonly launches: Launch[] = []
   readonly stops: Stop[] = []
   /** What it says that it hosts; by node. */
@@ -162,10 +163,11 @@ export class PlayedHost {
   }
 
   async #launch(launch: Launch) {
-    this.launches.push(launch)
+    const hosted = () => this.brokers.get(launch.node_id)?.generation === launch.generation
+    if (!hosted()) this.launches.push(launch)
     await this.onLaunch(launch)
     const known = this.brokers.get(launch.node_id)
-    if (known?.generation === launch.generation) return { state: 'already_hosted', pid: known.pid }
+    if (known && hosted()) return { state: 'already_hosted', pid: known.pid }
     this.#pid += 1
     const { node_id, generation } = launch
     this.brokers.set(node_id, { node_id, generation, pid: this.#pid, started_at: isoTime(systemClock.now()) })
