@@ -74,7 +74,7 @@ const working = (more: Parameters<typeof stage.routes.node>[0] = {}) => {
     stage.routes.node({ cwd: stage.cwd, ...more }, async ({ step }) => {
       if (step === 1) return [text('first words'), toolCall('1', 'bash', { command: 'echo hi' })]
       await gate.promise
-      return [text('done')]
+      return step === 2 ? [toolCall('2', 'bash', { command: 'echo ho' })] : [text('done')]
     }),
   )
   return { node, goOn: gate.resolve }

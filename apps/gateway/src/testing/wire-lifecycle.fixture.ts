@@ -34,6 +34,8 @@ export class WireLifecycle {
   readonly asked: { name: string; ctx: Context; input: unknown }[] = []
   readonly nodes = new Map<string, Kept>()
   readonly log: Logged[] = []
+  /** Newest events that an older transaction holds up. */
+  held = 0
   /** Answers put in place of the usual ones, by operation. */
   readonly answers: Record<string, Handler> = {}
   #bus!: Bus
@@ -180,6 +182,21 @@ export class WireLifecycle {
         const seq = (event: Logged): number => (tree ? event.tree_seq : event.seq)
         if (after > all.length) throw new SvcError('cursor_expired', undefined, { oldest: all.length + 1 })
         return { events: all.filter((event) => seq(event) > after).slice(0, limit), head: all.length, settled }
+      },
+      'lifecycle.canvas.readEvents': (
+        _ctx,
+        { after, from, limit, types }: { after?: string; from: 'oldest' | 'now'; limit: number; types?: string[] },
+      ) => {
+        const ready = this.log.slice(0, this.log.length - this.held)
+        const start = after === undefined ? (from === 'now' ? ready.length : 0) : Number(after)
+        const looked = ready.slice(start, start + limit)
+        const events = looked.map((event, at) => ({ ...event, position: String(start + at + 1) }))
+        return {
+          events: events.filter(({ type }) => !types || types.includes(type)),
+          position: String(start + looked.length),
+          more: start + looked.length < ready.length,
+          pending: this.held > 0,
+        }
       },
       'lifecycle.node.inProgress': (_ctx, { id }: { id: string }) => ({ parts: this.#kept(id).parts }),
       'lifecycle.status': () => ({ version: '0.0.0', epoch: 1, nodes: { active: 1 }, hosts: [], limits: {} }),
