@@ -1,6 +1,9 @@
 /** The only file of what works on a machine that asks it for the time. */
 export const monotonic = (): number => performance.now()
 
+/** Ms since the epoch, to be held against times that the daemon wrote. */
+export const now = (): number => Date.now()
+
 /** Resolves after `ms`, or at once when the signal fires: look at the signal afterwards. */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

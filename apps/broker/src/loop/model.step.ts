@@ -2,6 +2,7 @@ import { backoff, pause } from '#machine/clock.js'
 import { ConnectionError, SvcError } from '#sdk/errors.js'
 import type { LlmAnswer, LlmItem, TurnCall } from '#sdk/generated/types.js'
 import { Ended, endsBroker } from '../daemon/endings.js'
+import type { TurnFault } from '../node/fault.js'
 import { Interrupted, type NodeSession } from '../node/node.session.js'
 import { ContextTooLong, TurnFailed, type Verdict, verdictOf } from './model.fault.js'
 
@@ -44,13 +45,19 @@ export const askModel = async (
       if (verdict.do === 'again') failures += 1
       else waits += 1
       if (failures >= attempts) throw new TurnFailed(verdict.fault)
-      await pause(
-        verdict.delay ?? (verdict.do === 'wait' ? backoff(waits, 25, 2000) : backoff(failures, 250, 8000)),
-        signal,
-      )
+      const delay = verdict.delay ?? (verdict.do === 'wait' ? backoff(waits, 25, 2000) : backoff(failures, 250, 8000))
+      if (verdict.do === 'again') await show(session, call, verdict.fault, delay)
+      await pause(delay, signal)
       signal.throwIfAborted()
     }
   }
+}
+
+/** The node shows what its turn meets while it goes on trying; a fault that could not be told is told by the next one. */
+const show = async ({ daemon }: NodeSession, { turn }: TurnCall, fault: TurnFault, delay: number): Promise<void> => {
+  const { kind, message } = fault
+  const told = { turn, kind, message, retry_after_ms: Math.round(delay) }
+  await daemon.postOnce('faults', told).catch(() => undefined)
 }
 
 /** A connection that breaks leaves the call running for whoever asks next; an answer that nobody wants is to end. */

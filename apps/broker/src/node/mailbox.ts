@@ -1,8 +1,13 @@
+import { monotonic, now, pause } from '#machine/clock.js'
 import type { JournalEntry, MailEntry, NodesMailClaimResponse } from '#sdk/generated/types.js'
 import type { DaemonClient } from '../daemon/daemon.client.js'
 import { noteOf } from './mail.text.js'
 
 const claimAtOnce = 100
+
+/** Mail that comes within this long (ms) of each other becomes one turn; a stream of it is not waited out for longer than the second. */
+const quietFor = 1000
+const quietAtMost = 5000
 
 const steers = ({ tier }: MailEntry): boolean => tier === 'urgent' || tier === 'critical'
 
@@ -13,6 +18,13 @@ const acceptedMail = (journal: readonly JournalEntry[]): string[] =>
     if (entry.type !== 'message') return []
     return entry.content.flatMap((part) => noteOf(part)?.mail ?? [])
   })
+
+/** Ms until none of it came within the quiet window any more. */
+const quietLeft = (mail: readonly MailEntry[]): number => {
+  if (mail.length === 0 || mail.length >= claimAtOnce || mail.some(steers)) return 0
+  const newest = Math.max(...mail.map(({ created_at }) => Date.parse(created_at)))
+  return Math.min(quietFor, newest + quietFor - now())
+}
 
 /** The node's mail: each piece is handed to the engine once, however often it is delivered. */
 export class Mailbox {
@@ -32,6 +44,20 @@ export class Mailbox {
   async take(signal?: AbortSignal): Promise<MailEntry[]> {
     const held = await this.#fresh(this.#first.splice(0), signal)
     return held.length ? held : this.#fresh(await this.#claim(false, signal), signal)
+  }
+
+  /**
+   * As `take`, for a node that just ended a turn: waits until nothing more came for a moment, so that several messages
+   * become one digest. Nothing that steers is waited with, nor is a full batch.
+   */
+  async takeDigest(signal?: AbortSignal): Promise<MailEntry[]> {
+    const until = monotonic() + quietAtMost
+    for (;;) {
+      const left = quietLeft([...this.#first, ...(await this.#claim(false, signal))])
+      if (left <= 0 || monotonic() >= until) return this.take(signal)
+      await pause(left, signal)
+      signal?.throwIfAborted()
+    }
   }
 
   /** Only what steers a running turn. */

@@ -45,10 +45,11 @@ const work = async (session: NodeSession): Promise<void> => {
     session.beginTurn(open.turn)
     if ((await engine.resume(open)) === 'stop') return
   }
-  for (;;) {
+  for (let worked = open !== undefined; ; ) {
     const turn = nextTurnOf(session.history, session.assignment.turn)
     session.restTurn()
-    const mail = await session.mailbox.take(session.ended)
+    const mail = await (worked ? session.mailbox.takeDigest(session.ended) : session.mailbox.take(session.ended))
+    worked = false
     const failed = lastTurnFailed(session.history)
     if (!mail.length && !(failed && engine.retry)) {
       await session.mailAnnounced()
@@ -57,5 +58,6 @@ const work = async (session: NodeSession): Promise<void> => {
     session.beginTurn(turn)
     const next = mail.length ? await engine.run(turn, mail) : await engine.retry?.(turn)
     if (next === 'stop') return
+    worked = true
   }
 }

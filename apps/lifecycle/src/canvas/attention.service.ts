@@ -79,11 +79,7 @@ export class AttentionService {
         message: row.fault.message,
         fault: row.fault.kind,
         retry_at: row.fault.retry_at ?? null,
-        remedy: row.fault.retry_at
-          ? 'It is tried again by itself.'
-          : row.status === 'dead'
-            ? 'Send it a message to bring it back, or cancel it.'
-            : 'See to the cause; the node goes on by itself, or with the next message.',
+        remedy: faultRemedy(row.status, row.fault),
       })
     }
     // text on its way is progress that no row shows
@@ -91,6 +87,15 @@ export class AttentionService {
     if (hangs && !row.fault) items.push({ ...about, ...hanging(row), fault: null, retry_at: null })
     return items
   }
+}
+
+const faultRemedy = (status: AttentionRow['status'], fault: NonNullable<AttentionRow['fault']>): string => {
+  if (status === 'dead') return 'Send it a message to bring it back, or cancel it.'
+  if (fault.held_for === 'credential')
+    return 'Install a credential that works (`svc model add <provider> --key-file <file>`); the node goes on by itself.'
+  return fault.retry_at || fault.held_for
+    ? 'It is tried again by itself; `svc node retry` does it now.'
+    : 'See to the cause; the node goes on by itself, or with the next message.'
 }
 
 const hanging = (row: AttentionRow): Pick<AttentionItem, 'type' | 'since' | 'message' | 'remedy'> => ({

@@ -7,6 +7,8 @@ import type { ProviderHealth } from '../provider/provider.health.js'
 /** Longest time in ms of one probe, and how old the last news of a provider must be for another. */
 const PROBE_WITHIN = 2000
 const NEWS_LASTS = 30_000
+/** The same for one that failed: nodes may be held until it answers. */
+const BAD_NEWS_LASTS = 3000
 
 const baseUrls: Record<Exclude<Provider['type'], 'openai-compatible'>, string> = {
   openai: 'https://api.openai.com/v1',
@@ -32,12 +34,12 @@ export class ProviderProbe {
     private readonly clock: Clock,
   ) {}
 
-  /** Probes those of which nothing was heard for 30 s; one probe a provider at a time, 2 s at most. */
+  /** Probes those of which nothing was heard for 30 s, or 3 s since a failure; one probe a provider at a time, 2 s at most. */
   async refresh(providers: readonly Provider[]): Promise<void> {
     const now = this.clock.now()
     const stale = providers.filter(({ name }) => {
-      const { checkedAt } = this.health.of(name)
-      return checkedAt === null || now - checkedAt >= NEWS_LASTS
+      const { checkedAt, state } = this.health.of(name)
+      return checkedAt === null || now - checkedAt >= (state === 'failing' ? BAD_NEWS_LASTS : NEWS_LASTS)
     })
     await Promise.all(stale.map((provider) => this.#once(provider)))
   }
