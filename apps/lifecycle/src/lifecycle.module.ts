@@ -34,6 +34,17 @@ import { CanvasEventService } from './canvas/canvas-event.service.js'
 import { Horizons } from './canvas/horizon.js'
 import { PruneRepository } from './canvas/prune.repository.js'
 import { PruneService } from './canvas/prune.service.js'
+import { ContextRepository } from './context/context.repository.js'
+import { ContextRpc } from './context/context.rpc.js'
+import { ContextService } from './context/context.service.js'
+import { ContextStart } from './context/context.start.js'
+import { ForkRepository } from './context/fork.repository.js'
+import { ForkService } from './context/fork.service.js'
+import { Kickoffs } from './context/kickoff.service.js'
+import { ReviveService } from './context/revive.service.js'
+import { SuccessionRepository } from './context/succession.repository.js'
+import { SuccessionService } from './context/succession.service.js'
+import { TakeOver } from './context/take-over.service.js'
 import { EventService } from './events/event.service.js'
 import { FaultProber } from './fault/fault.prober.js'
 import { FaultRepository } from './fault/fault.repository.js'
@@ -180,6 +191,17 @@ export class LifecycleModule {
         CreateNodeService,
         OutcomeService,
         Engagements,
+        ContextRepository,
+        ContextStart,
+        ContextService,
+        Kickoffs,
+        ReviveService,
+        ForkRepository,
+        ForkService,
+        SuccessionRepository,
+        SuccessionService,
+        TakeOver,
+        ContextRpc,
         ModelCheck,
         Waiters,
         KinRepository,

@@ -5,6 +5,7 @@ import type { Context } from '#common/kernel/context.js'
 import { type TxContext, Writer } from '#common/kernel/database/writer.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { speaksWith, version } from '#common/kernel/version.js'
+import { Kickoffs } from '../context/kickoff.service.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { MailService } from '../mail/mail.service.js'
 import { NodeAccess } from '../node/node.access.js'
@@ -28,6 +29,7 @@ export class BindService {
     private readonly mailbox: MailService,
     private readonly access: NodeAccess,
     private readonly transitions: NodeTransitions,
+    private readonly kickoffs: Kickoffs,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -44,8 +46,8 @@ export class BindService {
       if (node.status !== 'active') {
         throw new SvcError('illegal_transition', undefined, { state: node.status, event: 'bind' })
       }
-      if (node.broker_state !== 'bound') this.confirm(within, node, input)
-      else if (!isSame(node, input)) {
+      if (node.broker_state !== 'bound') return this.assignment(within, await this.confirm(within, node, input))
+      if (!isSame(node, input)) {
         throw new SvcError('stale_generation', 'Another process of this generation hosts the node.', {
           generation: node.generation,
         })
@@ -54,8 +56,8 @@ export class BindService {
     })
   }
 
-  private confirm(ctx: TxContext, node: NodeRecord, input: InputOf<typeof bind>): void {
-    this.transitions.change(ctx, node, {
+  private async confirm(ctx: TxContext, node: NodeRecord, input: InputOf<typeof bind>): Promise<NodeRecord> {
+    const bound = this.transitions.change(ctx, node, {
       broker_state: 'bound',
       broker_host_id: input.host_id,
       broker_pid: input.pid,
@@ -68,6 +70,7 @@ export class BindService {
       type: 'node.bound',
       data: { generation: node.generation, host_id: input.host_id, pid: input.pid },
     })
+    return this.kickoffs.write(ctx, bound)
   }
 
   private async assignment({ tx }: TxContext, node: NodeRecord): Promise<Assignment> {

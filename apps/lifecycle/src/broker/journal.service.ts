@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
+import { z } from 'zod'
 import { contract, type InputOf, type JournalEntry, type OutputOf } from '#common/contract/index.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
@@ -18,6 +19,16 @@ import { TurnEndService } from './turn-end.service.js'
 const append = contract['nodes.broker.journal']
 const read = contract['nodes.broker.readJournal']
 type Answer = OutputOf<typeof append>
+type Message = Extract<JournalEntry, { type: 'message' }>
+
+/** As a broker notes it on the parts of a message: which mail each of them is. */
+const noted = z.object({ svc: z.object({ mail: z.string() }) })
+
+const mailOf = ({ content }: Message): string[] =>
+  content.flatMap((part) => {
+    const note = part.type === 'text' ? noted.safeParse(part.provider_metadata) : undefined
+    return note?.success ? [note.data.svc.mail] : []
+  })
 
 /** Appends to a node's journal, with all that an entry brings about: mail is acknowledged, tools start and end, work ends. */
 @Injectable()
@@ -104,6 +115,7 @@ export class JournalService {
           break
         case 'message':
           if (entry.role === 'assistant') node = this.answered(ctx, node, entry.model)
+          else this.takeIn(ctx, node, entry, at)
           break
         case 'tool_started':
           this.journal.startTool(ctx.tx, {
@@ -140,6 +152,12 @@ export class JournalService {
     if (node.fault) ctx.tx.emit({ nodeId: node.id, type: 'node.fault_cleared', data: { kind: node.fault.kind } })
     if (!node.fault && model === node.answered_by) return node
     return this.transitions.change(ctx, node, { ...(node.fault && { fault: null }), answered_by: model })
+  }
+
+  /** Mail that steered the turn: with this entry it is in the conversation, also when its acknowledgement never comes. */
+  private takeIn(ctx: TxContext, node: NodeRecord, entry: Message, at: Date): void {
+    const ids = entry.role === 'user' ? mailOf(entry) : []
+    if (ids.length > 0) this.mail.accept(ctx.tx, node.id, ids, entry.turn, at)
   }
 }
 

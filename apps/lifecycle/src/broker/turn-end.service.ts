@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common'
 import type { JournalEntry } from '#common/contract/index.js'
 import type { TxContext } from '#common/kernel/database/writer.js'
+import { ContextService } from '../context/context.service.js'
 import { FaultService } from '../fault/fault.service.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { Engagements } from '../node/engagement.service.js'
@@ -24,10 +25,13 @@ export class TurnEndService {
     private readonly transitions: NodeTransitions,
     private readonly faults: FaultService,
     private readonly waitedFor: WaitedForRepository,
+    private readonly contexts: ContextService,
   ) {}
 
   async end(ctx: TxContext, family: Family, entry: TurnEnded): Promise<NodeRecord> {
     if (family.node.status !== 'active') return family.node
+    const refreshed = family.node.intent === 'refresh' && (await this.contexts.turnEnded(ctx, family.node, entry))
+    if (refreshed) return refreshed
     if (entry.status === 'failed') {
       return this.faults.fail(ctx, family, entry.fault ?? { kind: 'other', message: 'The turn failed.' })
     }

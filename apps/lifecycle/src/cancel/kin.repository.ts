@@ -25,8 +25,8 @@ export class KinRepository {
    *
    * @throws SvcError not_found
    */
-  async lock(tx: Tx, id: string): Promise<Kin> {
-    for (let wanted = await this.idsOf(tx, id); ; ) {
+  async lock(tx: Tx, id: string, also: readonly string[] = []): Promise<Kin> {
+    for (let wanted = [...(await this.idsOf(tx, id)), ...also]; ; ) {
       await tx.query('SAVEPOINT kin')
       const rows = await this.nodes.lockAll(tx, wanted)
       const now = await this.idsOf(tx, id)
@@ -35,7 +35,7 @@ export class KinRepository {
         return this.read(tx, id, rows)
       }
       await tx.query('ROLLBACK TO SAVEPOINT kin')
-      wanted = now
+      wanted = [...now, ...also]
     }
   }
 

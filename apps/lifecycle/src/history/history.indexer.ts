@@ -154,7 +154,7 @@ export class HistoryIndexer {
 const anew = (node: IndexedNode): IndexedNode => ({
   ...node,
   version: indexVersion,
-  journal_ord: 0,
+  journal_ord: node.copied_ord,
   mail_seq: 0,
   report_ord: 0,
 })

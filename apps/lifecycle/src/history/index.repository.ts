@@ -15,6 +15,8 @@ export interface IndexedNode {
   readonly report_ord: number
   readonly event_seq: number
   readonly counted_ord: number
+  /** Until where its journal is a copy, which is neither indexed nor counted again. */
+  readonly copied_ord: number
   readonly turn_model: string | null
   /** Where the node itself is. */
   readonly head_ord: number
@@ -116,7 +118,7 @@ export class IndexRepository {
       `SELECT n.id, n.root_id, n.app_id, n.kind, coalesce(h.version, 0) AS version,
               coalesce(h.journal_ord, 0) AS journal_ord, coalesce(h.mail_seq, 0) AS mail_seq,
               coalesce(h.report_ord, 0) AS report_ord, coalesce(h.event_seq, 0) AS event_seq,
-              coalesce(h.counted_ord, 0) AS counted_ord, h.turn_model,
+              greatest(h.counted_ord, n.copied_ord) AS counted_ord, n.copied_ord, h.turn_model,
               c.journal_ord AS head_ord, c.mail_seq AS head_mail, c.event_seq AS head_event
          FROM canvas.nodes n JOIN canvas.counters c ON c.node_id = n.id
          LEFT JOIN canvas.history_heads h ON h.node_id = n.id

@@ -7,7 +7,7 @@ import { NodeRepository } from '../node/node.repository.js'
 
 type Chunk = InputOf<(typeof contract)['lifecycle.host.jobOutput']>['chunks'][number]
 
-/** Nodes whose tree is remembered; it never changes. */
+/** Nodes whose tree is remembered. */
 const remembered = 10_000
 
 /** Output of jobs on its way to those who watch: never stored here. */
@@ -30,6 +30,11 @@ export class JobLive {
         .map(({ job_id, offset, text }) => ({ job_id, offset, text }))
       this.bus.publish(subjects.nodeLive(nodeId), { node_id: nodeId, root_id: rootId, deltas: [], jobs })
     }
+  }
+
+  /** These nodes have gone over to another tree. */
+  forget(nodeIds: Iterable<string>): void {
+    for (const id of nodeIds) this.roots.delete(id)
   }
 
   private async rootOf(nodeId: string): Promise<string | undefined> {

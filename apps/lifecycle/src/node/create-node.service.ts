@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { contract, type InputOf, type Node, nodeLimits } from '#common/contract/index.js'
+import { contract, type InputOf, type Node } from '#common/contract/index.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { actorRefOf, type Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
-import type { Tx } from '#common/kernel/database/tx.js'
 import { type TxContext, Writer, type Written } from '#common/kernel/database/writer.js'
 import { hasCode, SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
@@ -19,6 +18,7 @@ import { type MadePlace, WorktreeMaking } from '../worktree/worktree.making.js'
 import { toWorktree } from '../worktree/worktree.record.js'
 import { ModelCheck } from './model-check.js'
 import { NodeAccess } from './node.access.js'
+import { requireDepth, requireRoom } from './node.quota.js'
 import { requireReach } from './node.reach.js'
 import { blank, type NodeRecord, toNode } from './node.record.js'
 import { NodeRepository } from './node.repository.js'
@@ -170,7 +170,7 @@ export class CreateNodeService {
     if (!input.cwd) refuse('/cwd', 'is required for a root')
     if (ctx.actor.nodeId === undefined) return { parent: null, maker: null }
     const maker = await this.nodes.get(ctx.tx, ctx.actor.nodeId)
-    this.requireDepth(maker)
+    requireDepth(maker)
     return { parent: null, maker }
   }
 
@@ -190,26 +190,8 @@ export class CreateNodeService {
         event: 'spawn',
       })
     }
-    await this.requireRoom(ctx.tx, parent)
+    await requireRoom(this.nodes, ctx.tx, parent)
     return parent
-  }
-
-  private requireDepth(maker: NodeRecord): void {
-    if (maker.depth + 1 <= nodeLimits.depth) return
-    throw new SvcError('quota_exceeded', `Nodes nest at most ${nodeLimits.depth} deep.`, {
-      limit: 'depth',
-      max: nodeLimits.depth,
-    })
-  }
-
-  private async requireRoom(tx: Tx, parent: NodeRecord): Promise<void> {
-    this.requireDepth(parent)
-    if ((await this.nodes.childCount(tx, parent.id)) >= nodeLimits.children) {
-      throw new SvcError('quota_exceeded', `A node has at most ${nodeLimits.children} children.`, {
-        limit: 'children',
-        max: nodeLimits.children,
-      })
-    }
   }
 
   private build(

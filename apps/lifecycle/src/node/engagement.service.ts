@@ -6,6 +6,7 @@ import type { TxContext } from '#common/kernel/database/writer.js'
 import { AttachmentRepository, type KeptAttachment } from '../attachment/attachment.repository.js'
 import { InProgressStore } from '../broker/in-progress.store.js'
 import { SignalHub } from '../broker/signal.hub.js'
+import { ContextStart } from '../context/context.start.js'
 import { isHeld, unheld } from '../fault/fault.hold.js'
 import { JobQueue } from '../job/job.queue.js'
 import { MailRepository } from '../mail/mail.repository.js'
@@ -52,6 +53,7 @@ export class Engagements {
     private readonly waiters: Waiters,
     private readonly inProgress: InProgressStore,
     private readonly jobs: JobQueue,
+    private readonly contexts: ContextStart,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -110,10 +112,12 @@ export class Engagements {
     return { node, messageId, delivered: node.status === 'active' && node.broker_state === 'bound' ? 'live' : 'queued' }
   }
 
-  /** Brings a node back to `active` and has it launched. */
-  revive(ctx: TxContext, node: NodeRecord, engagement: number): NodeRecord {
+  /** Brings a node back to `active` and has it launched; with a fresh context when that is asked for, or was before. */
+  revive(ctx: TxContext, node: NodeRecord, engagement: number, fresh = node.intent === 'refresh'): NodeRecord {
+    const cut = node.status !== 'idle' && node.status !== 'done'
     const revived = this.transitions.move(ctx, node, 'revive', {
       ...launch(node, null),
+      ...(fresh && this.contexts.begin(ctx, node, engagement, cut)),
       engagement,
       fault: null,
       launches: [],
@@ -128,18 +132,21 @@ export class Engagements {
   }
 
   /**
-   * A new process for a node that owes work: after a loss, or to try again after a provider's fault; with a fault that
-   * holds it, as soon as what it is held for is there.
+   * A new process for a node that owes work: after a loss, to try again after a provider's fault, or with a fresh context
+   * that it asked for; with a fault that holds it, as soon as what it is held for is there. `turnEnded`: the process before
+   * it has recorded all that it asked of the model.
    */
   relaunch(
     ctx: TxContext,
     node: NodeRecord,
-    why: { reason: string; delayMs: number; losses?: readonly number[]; fault?: Fault | null },
+    why: { reason: string; delayMs: number; losses?: readonly number[]; fault?: Fault | null; turnEnded?: boolean },
+    fresh = node.intent === 'refresh',
   ): NodeRecord {
     const at = why.delayMs > 0 ? new Date(this.clock.now() + why.delayMs) : null
     const fault = why.fault === undefined ? node.fault && unheld(node.fault) : why.fault
     const next = this.transitions.move(ctx, node, 'revive', {
       ...launch(node, at),
+      ...(fresh && this.contexts.begin(ctx, node, node.engagement, !why.turnEnded)),
       ...(why.losses && { launches: why.losses.map((ms) => new Date(ms)) }),
       fault,
     })

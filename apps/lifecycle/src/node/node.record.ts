@@ -67,6 +67,8 @@ export interface NodeRecord {
   readonly context: number
   /** Where the present context begins in the journal. */
   readonly context_from: number
+  /** Entries of the journal that a fork was made with. */
+  readonly copied_ord: number
   /** What it left to its next context. */
   readonly yield_note: string | null
   /** Since when a fresh context is owed; set exactly while `intent` is `refresh`. */
@@ -108,6 +110,7 @@ export const blank = {
   answered_by: null,
   context: 1,
   context_from: 1,
+  copied_ord: 0,
   yield_note: null,
   refresh_asked_at: null,
   waiting_since: null,

@@ -10,6 +10,8 @@ import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { JournalRepository } from '../broker/journal.repository.js'
 import { LastWord } from '../broker/last-word.service.js'
+import { ContextService } from '../context/context.service.js'
+import { SuccessionService } from '../context/succession.service.js'
 import { isHeld } from '../fault/fault.hold.js'
 import { FaultProber } from '../fault/fault.prober.js'
 import { HumanResolutions } from '../human/human-resolution.service.js'
@@ -51,6 +53,8 @@ export class Supervisor {
     private readonly questions: HumanResolutions,
     private readonly waits: WaitClock,
     private readonly prober: FaultProber,
+    private readonly contexts: ContextService,
+    private readonly successions: SuccessionService,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Logger,
@@ -111,6 +115,8 @@ export class Supervisor {
   private async reconcile(): Promise<void> {
     await this.worktrees.reconcile()
     await this.questions.reconcile()
+    await this.contexts.reconcile()
+    await this.successions.reconcile()
     const active = await this.nodes.active(this.database)
     for (const node of active) {
       // each look may wait for a database that is away, and a stop waits for all of them

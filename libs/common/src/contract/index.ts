@@ -11,6 +11,7 @@ import { jobOperations } from './job.operations.js'
 import { bashOperations, fileOperations } from './machine.operations.js'
 import { modelOperations } from './model.operations.js'
 import { nodeOperations } from './node.operations.js'
+import { nodeContextOperations } from './node-context.operations.js'
 import { nodeWaitOperations } from './node-wait.operations.js'
 import { personaOperations } from './persona.operations.js'
 import { profileOperations } from './profile.operations.js'
@@ -25,6 +26,7 @@ export const operations = [
   ...systemOperations,
   ...nodeOperations,
   ...nodeWaitOperations,
+  ...nodeContextOperations,
   ...profileOperations,
   ...personaOperations,
   ...canvasOperations,

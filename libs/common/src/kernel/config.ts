@@ -64,6 +64,8 @@ export const settings = z.strictObject({
   SVC_BASH_CAP: count.default(64),
   SVC_BOOT_GRACE_MS: ms.default(20_000),
   SVC_RECONCILE_MS: ms.default(2000),
+  /** How long a turn may go on after its node asked for a fresh context. */
+  SVC_REFRESH_MS: ms.default(180_000),
   SVC_LAUNCH_BUDGET: count.default(5),
   SVC_LAUNCH_WINDOW_MS: ms.default(600_000),
   SVC_LAUNCH_CONCURRENCY: count.default(8),
