@@ -37,11 +37,19 @@ import type {
   Node,
   NodeCreate,
   NodeEvent,
+  NodesForkBody,
   NodesInterruptResponse,
+  NodesRecycleBody,
+  NodesRecycleResponse,
+  NodesRelaunchRootBody,
+  NodesRelaunchRootResponse,
   NodesResultSubmitBody,
+  NodesReviveBody,
+  NodesReviveResponse,
   NodesWaitBody,
   NodesWaitResponse,
   NodesWorktreeCloseBody,
+  NodesYieldBody,
   Outcome,
   Profile,
   ProfileBody,
@@ -550,6 +558,61 @@ export class NodesRoutes extends Resource {
    */
   wait(id: string, body: NodesWaitBody, options?: RequestOptions): Promise<NodesWaitResponse> {
     return this.call<NodesWaitResponse>('nodes.wait', { params: { id }, body, options })
+  }
+
+  /**
+   * Give a node a fresh context, with a note to its future self.
+   *
+   * While a turn runs the fresh context begins at its end; a node that rests begins it when it is woken. What it is, its subscriptions and its unread mail stay. A program has no context: 422.
+   *
+   * `POST /v1/nodes/{id}/yield`; may answer `not_found`, `illegal_transition`
+   */
+  yield(id: string, body: NodesYieldBody, options?: RequestOptions): Promise<Node> {
+    return this.call<Node>('nodes.yield', { params: { id }, body, options })
+  }
+
+  /**
+   * Bring a node back, from any state.
+   *
+   * One that had ended begins a new piece of work: with `prompt`, else it is told from what it was brought back; a program is given its first prompt again. One that is at work stays so, in `fresh` mode as by `yield`; one that waits for another try is tried now. What was canceled with it stays canceled.
+   *
+   * `POST /v1/nodes/{id}/revive`; may answer `not_found`, `illegal_transition`, `quota_exceeded`
+   */
+  revive(id: string, body: NodesReviveBody, options?: RequestOptions): Promise<NodesReviveResponse> {
+    return this.call<NodesReviveResponse>('nodes.revive', { params: { id }, body, options })
+  }
+
+  /**
+   * Copy the conversation of a node, up to the end of a turn, to a new node.
+   *
+   * The source is not touched. The copy is told whose copy it is, and that nothing which the source promised or started is its own. A program has no conversation: 422.
+   *
+   * `POST /v1/nodes/{id}/fork`; may answer `not_found`, `illegal_transition`, `quota_exceeded`, `model_not_configured`, `sandbox_required`, `path_outside_scope`
+   */
+  fork(id: string, body: NodesForkBody, options?: RequestOptions): Promise<Node> {
+    return this.call<Node>('nodes.fork', { params: { id }, body, options })
+  }
+
+  /**
+   * End a root with its newest report, and have a new one take its place.
+   *
+   * The new root has what the old one watched, its watchers, its children and its unread mail. A node that is no root answers `illegal_transition` with the state `child`.
+   *
+   * `POST /v1/nodes/{id}/recycle`; may answer `not_found`, `illegal_transition`
+   */
+  recycle(id: string, body: NodesRecycleBody, options?: RequestOptions): Promise<NodesRecycleResponse> {
+    return this.call<NodesRecycleResponse>('nodes.recycle', { params: { id }, body, options })
+  }
+
+  /**
+   * Boot a new root, and let it take the place of the old one once it lives.
+   *
+   * The old root is not touched until a process hosts the new one; then what is below the old root is canceled, unless somebody else watches it, and the old root ends. If the new one does not come to life, `succession` says `failed` and nothing else has changed.
+   *
+   * `POST /v1/nodes/{id}/relaunch`; may answer `not_found`, `illegal_transition`
+   */
+  relaunchRoot(id: string, body: NodesRelaunchRootBody, options?: RequestOptions): Promise<NodesRelaunchRootResponse> {
+    return this.call<NodesRelaunchRootResponse>('nodes.relaunchRoot', { params: { id }, body, options })
   }
 }
 

@@ -92,6 +92,8 @@ export interface AttentionItem {
   type: 'fault' | 'hanging' | 'ticket'
   /** The node that it is about; null for a ticket that no node asked. */
   node_id: string | null
+  /** Of a ticket: the request that is open. */
+  request_id: string | null
   node_name: string | null
   node_kind: string | null
   status: 'active' | 'idle' | 'done' | 'dead' | 'canceled' | null
@@ -1355,6 +1357,21 @@ export interface NodesFaultsRecordResponse {
   noted: boolean
 }
 
+export interface NodesForkBody {
+  /** The last turn of the copy, one of the present context that has ended; the newest such turn unless given; at least 1. */
+  turn?: number
+  /** What the copy is to do; without one it rests until its first message; at least 1 characters. */
+  prompt?: string
+  /** 1 to 128 characters. */
+  name?: string
+  /** Without a prompt it is resident; with one a root is resident and a child terminal, unless given. */
+  lifecycle?: 'terminal' | 'resident'
+  model?: ModelChoiceInput
+  /** The parent of its source unless given; for a node that does not reach that one, itself. */
+  parent_id?: string
+  root?: boolean
+}
+
 export interface NodesInterruptResponse {
   /** Whether a turn was running. */
   interrupted: boolean
@@ -1394,6 +1411,26 @@ export interface NodesMailClaimResponse {
   lease_expires_at: string
 }
 
+export interface NodesRecycleBody {
+  /** At least 1 characters. */
+  prompt?: string
+}
+
+export interface NodesRecycleResponse {
+  node: Node
+  recycled: string
+}
+
+export interface NodesRelaunchRootBody {
+  /** At least 1 characters. */
+  prompt?: string
+}
+
+export interface NodesRelaunchRootResponse {
+  node: Node
+  relaunches: string
+}
+
 export interface NodesReportsListResponse {
   data: Report[]
   next_cursor: string | null
@@ -1407,6 +1444,21 @@ export interface NodesResultSubmitBody {
 export interface NodesRetryResponse {
   /** Whether it waited; false when its process is at work already. */
   retried: boolean
+}
+
+export interface NodesReviveBody {
+  /** `resume`: with its conversation. `fresh`: with a new one, begun from what is durable; default "resume". */
+  mode?: 'resume' | 'fresh'
+  /** At least 1 characters. */
+  prompt?: string
+}
+
+export interface NodesReviveResponse {
+  node: Node
+  /** False when a process hosts it, or is on its way. */
+  revived: boolean
+  /** Nodes below it that stay canceled. */
+  left_canceled: string[]
 }
 
 export interface NodesWaitBody {
@@ -1427,6 +1479,11 @@ export interface NodesWaitResponse {
 export interface NodesWorktreeCloseBody {
   /** Also with changes that are not committed; they are lost. */
   force?: boolean
+}
+
+export interface NodesYieldBody {
+  /** What it should know when it comes back; at most 32 KiB; 1 to 32768 characters. */
+  note: string
 }
 
 export interface Outcome {
