@@ -51,6 +51,8 @@ export class PlayedNode {
   waits: Record<string, unknown>[] = []
   notes: string[] = []
   roadmap: { text: string; version: number } | undefined
+  /** Contents of attachments, by their ids. */
+  readonly attached = new Map<string, Buffer>()
   /** Tokens that the model takes, told with its answers. */
   contextWindow: number | undefined
   /** Tokens that the model counts of what it is sent. */
@@ -170,8 +172,16 @@ export class PlayedNode {
       case 'GET outcome':
         return json(response, { result: this.result })
       default:
+        if (route.startsWith('GET attachments/'))
+          return this.#attachment(route.slice('GET attachments/'.length), response)
         return json(response, { code: 'route_not_found', status: 404 }, 404)
     }
+  }
+
+  #attachment(id: string, response: ServerResponse): void {
+    const content = this.attached.get(id)
+    if (content) response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(content)
+    else json(response, { code: 'not_found', status: 404, detail: 'There is none.' }, 404)
   }
 
   #assignment(): Assignment {

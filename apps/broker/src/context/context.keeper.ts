@@ -4,6 +4,7 @@ import { conversationOf } from '../loop/conversation.js'
 import { ContextTooLong, TurnFailed } from '../loop/model.fault.js'
 import { askModel } from '../loop/model.step.js'
 import { faultOf } from '../node/fault.js'
+import { attachmentParts, withinRecord } from '../node/mail.attachments.js'
 import { mailPart } from '../node/mail.text.js'
 import type { NodeSession } from '../node/node.session.js'
 import { systemPrompt } from '../prompt/system.prompt.js'
@@ -41,7 +42,9 @@ export class ContextKeeper {
 
   /** Mail as the model reads it. */
   async partsOf(mail: readonly MailEntry[]): Promise<ContentPart[]> {
-    return mail.map(mailPart)
+    const { daemon, ended } = this.session
+    const parts = mail.map(async (one) => [mailPart(one), ...(await attachmentParts(one, daemon, ended))])
+    return withinRecord((await Promise.all(parts)).flat())
   }
 
   /** What the agent is told of its context before the next step. @param latest entries that are about to be recorded */

@@ -11,15 +11,17 @@ const rough = (messages: readonly ConversationMessage[]): number => {
     for (const part of content) {
       if (part.type === 'tool_call') length += JSON.stringify(part.input ?? null).length
       else if (part.type === 'tool_result') length += part.output.length
-      else length += part.type === 'image' ? part.base64.length : part.text.length
+      else if (part.type !== 'image') length += part.text.length
     }
   }
   return length
 }
 
-/** Bytes of a conversation as JSON, images of tools apart, which are left out where they don't fit; exact where it matters. */
+/** Bytes of a conversation as JSON, images apart, which are left out where they don't fit; exact where it matters. */
 export const bytesOfMessages = (messages: readonly ConversationMessage[]): number => {
   const length = rough(messages)
   if (length < surelyFine) return length
-  return Buffer.byteLength(JSON.stringify(messages, (key, value: unknown) => (key === 'images' ? undefined : value)))
+  return Buffer.byteLength(
+    JSON.stringify(messages, (key, value: unknown) => (key === 'images' || key === 'base64' ? undefined : value)),
+  )
 }

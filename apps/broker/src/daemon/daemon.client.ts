@@ -54,6 +54,12 @@ export class DaemonClient {
     return this.#answered(() => this.#transport.json<T>({ method: 'GET', path: this.#root + path, signal }), signal)
   }
 
+  /** The bytes that a route of the node's own answers; that something isn't there is an answer like any other. */
+  bytes(path: string, { signal }: CallOptions = {}): Promise<Uint8Array> {
+    const call = { method: 'GET', path: this.#root + path, signal } as const
+    return this.#answered(() => this.#transport.bytes(call), signal, endsAccess)
+  }
+
   /** Without a second attempt. */
   postOnce<T>(path: string, body: unknown, { signal, idempotencyKey }: CallOptions = {}): Promise<T> {
     const headers = idempotencyKey === undefined ? undefined : { 'idempotency-key': idempotencyKey }

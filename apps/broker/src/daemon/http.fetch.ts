@@ -69,9 +69,17 @@ class HttpAnswer {
   }
 
   async text(): Promise<string> {
+    return (await this.#whole()).toString('utf8')
+  }
+
+  async arrayBuffer(): Promise<Uint8Array> {
+    return this.#whole()
+  }
+
+  async #whole(): Promise<Buffer> {
     const chunks: Buffer[] = []
     for await (const chunk of this.message) chunks.push(chunk as Buffer)
-    return Buffer.concat(chunks).toString('utf8')
+    return Buffer.concat(chunks)
   }
 
   get body(): { getReader(): MessageReader } {

@@ -12,8 +12,17 @@ export const imageLeftOut =
 const imagesOf = (part: ContentPart): NonNullable<Result['images']> =>
   part.type === 'tool_result' ? (part.images ?? []) : []
 
+/** For JSON: images are counted by themselves. */
+const withoutImages = (key: string, value: unknown): unknown =>
+  key === 'images' || key === 'base64' ? undefined : value
+
 const bytesWithoutImages = (messages: readonly ConversationMessage[]): number =>
-  Buffer.byteLength(JSON.stringify(messages, (key, value: unknown) => (key === 'images' ? undefined : value)))
+  Buffer.byteLength(JSON.stringify(messages, withoutImages))
+
+const bytesOf = (part: ContentPart): number[] => {
+  if (part.type === 'image') return [part.base64.length]
+  return imagesOf(part).map(({ base64 }) => base64.length)
+}
 
 const trimmed = (part: Result, kept: number): Result => {
   const { images = [], ...result } = part
@@ -22,27 +31,28 @@ const trimmed = (part: Result, kept: number): Result => {
 }
 
 /**
- * The conversation with as many of the images that tools answered as one call takes, the newest first. The same journal
+ * The conversation with as many of its images as one call takes, the newest first. The same journal
  * always gives the same conversation, so that a repeated call is known as one.
  */
 export const withImagesThatFit = (messages: readonly ConversationMessage[]): readonly ConversationMessage[] => {
-  if (!messages.some(({ content }) => content.some((part) => imagesOf(part).length))) return messages
+  if (!messages.some(({ content }) => content.some((part) => bytesOf(part).length))) return messages
   let room = mostBytes - bytesWithoutImages(messages)
   let places = imagesAtMost
   const fits = (part: ContentPart): ContentPart => {
-    const images = imagesOf(part)
+    const images = bytesOf(part)
     let kept = 0
-    for (const { base64 } of images) {
+    for (const bytes of images) {
       // Once one is left out, all older ones are: what the model saw before doesn't come and go.
-      if (places === 0 || base64.length > room) {
+      if (places === 0 || bytes > room) {
         room = 0
         break
       }
-      room -= base64.length + 100
+      room -= bytes + 100
       places -= 1
       kept += 1
     }
-    return part.type === 'tool_result' && kept < images.length ? trimmed(part, kept) : part
+    if (kept === images.length) return part
+    return part.type === 'tool_result' ? trimmed(part, kept) : { type: 'text', text: imageLeftOut }
   }
   return messages
     .toReversed()

@@ -2,6 +2,7 @@ import type { JournalEntry, LlmAnswer, MailEntry } from '#sdk/generated/types.js
 import { ContextKeeper } from '../context/context.keeper.js'
 import type { Entry, Next } from '../daemon/journal.client.js'
 import { faultOf } from '../node/fault.js'
+import { takenAtOnce } from '../node/mail.attachments.js'
 import type { NodeEngine } from '../node/node.engine.js'
 import { Interrupted, type NodeSession } from '../node/node.session.js'
 import { settlementOf } from '../node/settlement.js'
@@ -36,7 +37,9 @@ export class LoopEngine implements NodeEngine {
     this.#context = new ContextKeeper(session, this.#tools)
   }
 
-  async run(turn: number, mail: readonly MailEntry[]): Promise<Next> {
+  async run(turn: number, waiting: readonly MailEntry[]): Promise<Next> {
+    const mail = waiting.slice(0, takenAtOnce(waiting))
+    this.session.mailbox.putBack(waiting.slice(mail.length))
     const content = await this.#context.begin(mail)
     return this.#begin({ type: 'turn_started', turn, mail: mail.map(({ id }) => id), content })
   }
