@@ -1,4 +1,4 @@
-import { type Persona, personaLimits, type Strength, strengths } from '#common/contract/index.js'
+import { choosableTools, fixedTools, type Persona, type Strength, strengths } from '#common/contract/index.js'
 
 /** What a persona's file says. */
 export interface PersonaFile extends Persona {
@@ -16,7 +16,7 @@ const refuse = (message: string): never => {
 }
 
 const known = ['description', 'strength', 'mode', 'lifecycle', 'tools']
-const toolName = /^[a-z0-9][a-z0-9_-]{0,63}$/
+const tools: readonly string[] = [...choosableTools, ...fixedTools]
 
 const unquoted = (text: string): string => /^(["'])(.*)\1$/.exec(text)?.[2] ?? text
 
@@ -32,9 +32,10 @@ const toolsOf = (value: string): string[] => {
     .split(',')
     .map((name) => unquoted(name.trim()))
     .filter(Boolean)
-  if (names.length > personaLimits.tools) refuse(`tools names more than ${personaLimits.tools}`)
-  const odd = names.find((name) => !toolName.test(name))
-  return odd === undefined ? names : refuse(`tools names "${odd}", which can't be the name of a tool`)
+  const odd = names.find((name) => !tools.includes(name))
+  return odd === undefined
+    ? [...new Set(names)]
+    : refuse(`tools names "${odd}", and there is no such tool; there are: ${choosableTools.join(', ')}`)
 }
 
 /** The lines between the two `---`: one `name: value` each. */
