@@ -7,6 +7,7 @@ import { registerInterrupt } from './interrupt.command.js'
 import { registerJobCancel, registerJobs } from './jobs.command.js'
 import { registerJobOutput } from './jobs-output.command.js'
 import { registerJobStart } from './jobs-start.command.js'
+import { registerKinds } from './kinds.command.js'
 import { registerList } from './list.command.js'
 import { registerMessage } from './message.command.js'
 import { registerNew } from './new.command.js'
@@ -26,6 +27,7 @@ export const registerNode = (program: Command, shell: Shell): void => {
     registerList,
     registerShow,
     registerWatch,
+    registerKinds,
     registerMessage,
     registerInterrupt,
     registerCancel,
