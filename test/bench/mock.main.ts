@@ -7,7 +7,7 @@ import { serveTasks } from './worker.js'
 const mock = await MockModel.start()
 mock.conversation({ prompt: 'a shell' }, [
   { toolCalls: [{ name: 'bash', input: { command: 'true' } }] },
-  { text: 'done' },
+  { toolCalls: [{ name: 'report', input: { kind: 'final', body: 'done' } }] },
 ])
 mock.always({ text: 'The answer is four.', usage: { input: 100, output: 6 } })
 

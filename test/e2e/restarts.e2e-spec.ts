@@ -47,7 +47,7 @@ const startWork = async (name: string): Promise<Work> => {
     const prompt = `${name} agent <${at}>`
     mock.conversation({ prompt }, [
       { toolCalls: [{ name: 'bash', input: { command: counting(`agent-${at}`), timeout: 300 } }] },
-      { text: `${prompt} is done` },
+      { toolCalls: [{ name: 'report', input: { kind: 'final', body: `${prompt} is done` } }] },
     ])
     return { prompt, cwd: directory, lifecycle: 'terminal' as const }
   })

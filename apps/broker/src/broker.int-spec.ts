@@ -11,7 +11,9 @@ describe('a daemon that restarts', () => {
     const node = work(
       stage,
       stage.routes.node({ cwd: stage.cwd }, ({ step }) =>
-        step === 1 ? [toolCall('1', 'bash', { command: 'echo hi' })] : [text('done')],
+        step === 1
+          ? [toolCall('1', 'bash', { command: 'echo hi' })]
+          : [toolCall('2', 'report', { kind: 'final', body: 'done' })],
       ),
     )
     stage.routes.refusal = undefined
@@ -19,7 +21,8 @@ describe('a daemon that restarts', () => {
     stage.routes.refusal = { status: 503, code: 'service_unavailable' }
     expect(stage.broker.gone).toBe(false)
     stage.routes.refusal = undefined
-    expect(await ended(node)).toMatchObject({ status: 'completed', final: 'done' })
+    expect(await ended(node)).toMatchObject({ status: 'completed' })
+    expect(node.reports).toMatchObject([{ body: 'done' }])
     expect(node.calls).toHaveLength(2)
   })
 

@@ -40,8 +40,8 @@ export const waitTool = (session: NodeSession): Tool => ({
 
 /** Nobody would find a node that waits for nothing. @throws ToolError */
 const requireWaker = async (session: NodeSession, turn: number): Promise<void> => {
-  const { waits_for } = await settlementOf(session, turn)
-  if (waits_for.length) return
+  const { directive, waits_for } = await settlementOf(session, turn)
+  if (directive !== 'finish' || waits_for.length) return
   throw new ToolError(
     'Nothing is on its way that would wake you: no child of yours is at work, no job runs, no question is open. Finish with your final report; or, if you expect a message from somebody, wait with a `timeout`.',
   )
