@@ -12,6 +12,10 @@ export interface Group {
   readonly load: () => Promise<Register>
 }
 
+/** Whether it may do what `svc:act` is needed for; of a caller whose scopes are not known here the daemon decides. */
+const mayAct = ({ scopes }: Shell): boolean =>
+  scopes === undefined || scopes.some((one) => one === '*' || one === 'svc:act')
+
 /** Every top-level command. Only the one that is called is loaded, so that a call stays short. */
 export const groups: readonly Group[] = [
   {
@@ -43,6 +47,18 @@ export const groups: readonly Group[] = [
     summary: 'All nodes at once, and what they said and did',
     shown: () => true,
     load: async () => (await import('./commands/canvas/canvas.group.js')).registerCanvas,
+  },
+  {
+    name: 'human',
+    summary: 'Ask a person, and answer what was asked',
+    shown: mayAct,
+    load: async () => (await import('./commands/human/human.group.js')).registerHuman,
+  },
+  {
+    name: 'feed',
+    summary: 'What all nodes do, as it happens',
+    shown: () => true,
+    load: async () => (await import('./commands/feed.command.js')).registerFeed,
   },
   {
     name: 'push',

@@ -1,4 +1,6 @@
+import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { UsageError } from './failure.js'
 
 export const standardInput = async (): Promise<string> => {
@@ -34,10 +36,38 @@ export const jsonOf = async (given: string, what: string): Promise<unknown> => {
 }
 
 /** @throws UsageError when the file can't be read, or whoever runs this may read none: an agent without a shell */
-export const fileText = (path: string): string => {
+export const fileText = (path: string): string => fileBytes(path).toString()
+
+/** What a message or report carries besides its text. */
+export interface Attached {
+  readonly name: string
+  readonly text?: string
+  readonly base64?: string
+}
+
+/**
+ * Files as attachments, by their own names.
+ *
+ * @param secret left out of them: what is reported is read by others
+ * @throws UsageError when one can't be read, or whoever runs this may read none
+ */
+export const attachmentsOf = (paths: readonly string[], secret?: string): Attached[] =>
+  paths.map((path) => {
+    const read = fileBytes(path)
+    const bytes = secret && read.includes(secret) ? without(read, secret) : read
+    const name = basename(path)
+    return isUtf8(bytes) && !bytes.includes(0)
+      ? { name, text: bytes.toString() }
+      : { name, base64: bytes.toString('base64') }
+  })
+
+const without = (bytes: Buffer, secret: string): Buffer =>
+  Buffer.from(bytes.toString('latin1').replaceAll(secret, "[the node's token]"), 'latin1')
+
+const fileBytes = (path: string): Buffer => {
   if (process.env.SVC_NO_FILES) throw new UsageError('no files are read here', 'give the text itself')
   try {
-    return readFileSync(path, 'utf8')
+    return readFileSync(path)
   } catch (error) {
     throw new UsageError(`cannot read ${path}: ${(error as Error).message}`)
   }

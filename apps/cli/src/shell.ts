@@ -6,6 +6,8 @@ export interface Shell {
   readonly out: Output
   /** The node that this command runs in, when an agent's tool calls it. */
   readonly nodeId: string | undefined
+  /** What this caller may do, where it is known: a node's tools are told. */
+  readonly scopes: readonly string[] | undefined
   /** What stands after `--`, for a program of the caller's. */
   readonly trailing: readonly string[]
 }
@@ -14,5 +16,6 @@ export const openShell = (trailing: readonly string[], env: NodeJS.ProcessEnv = 
   env,
   out: new Output(process.stdout, process.stderr, env),
   nodeId: env.SVC_NODE_ID || undefined,
+  scopes: env.SVC_SCOPES?.split(' '),
   trailing,
 })

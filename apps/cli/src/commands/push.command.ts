@@ -1,13 +1,14 @@
 import type { Command } from 'commander'
 import type { Report } from '#sdk/index.js'
 import { UsageError } from '../failure.js'
-import { textOf } from '../input.js'
+import { attachmentsOf, textOf } from '../input.js'
 import { command, performs } from '../invocation.js'
 import type { Shell } from '../shell.js'
 
 interface PushOptions {
   readonly final?: boolean
   readonly urgent?: boolean
+  readonly attach?: string[]
 }
 
 export const registerPush = (program: Command, shell: Shell): void => {
@@ -22,6 +23,10 @@ export const registerPush = (program: Command, shell: Shell): void => {
   })
     .option('--final', 'the report that ends the work')
     .option('--urgent', 'reaches the subscribers at their next step')
+    .option('--attach <file>', 'publish a file with it; again for each', (path: string, before: string[] = []) => [
+      ...before,
+      path,
+    ])
   performs<PushOptions>(made, shell, async ({ client, connection, out, json, options }, text) => {
     if (shell.nodeId === undefined) {
       throw new UsageError(
@@ -39,6 +44,7 @@ export const registerPush = (program: Command, shell: Shell): void => {
     const report = await svc.request<Report>('POST', `/v1/nodes/${encodeURIComponent(shell.nodeId)}/reports`, {
       kind,
       body,
+      ...(options.attach && { attachments: attachmentsOf(options.attach, token) }),
     })
     if (json) out.json(report)
     else out.line(`${report.id}  ${report.kind}`)

@@ -110,7 +110,7 @@ export class SandboxPlanner {
       home: directories.home,
       homeAt,
       temporary: directories.temporary,
-      env: this.ground.env,
+      env: { ...this.ground.env, SVC_SCOPES: scopes.join(' ') },
       limits: this.place.sandbox.limits,
     }
   }

@@ -69,13 +69,15 @@ export const settings = z.strictObject({
   SVC_LAUNCH_BUDGET: count.default(5),
   SVC_LAUNCH_WINDOW_MS: ms.default(600_000),
   SVC_LAUNCH_CONCURRENCY: count.default(8),
+  /** How long a model may think before its first word; then the next one on the ladder is asked. */
+  SVC_FIRST_TOKEN_MS: ms.default(180_000),
   SVC_BODY_LIMIT: count.default(1024 * 1024),
   SVC_SSE_CLIENTS: count.default(1000),
 })
 export type Settings = z.infer<typeof settings>
 
 /** Names that belong to clients and to the tests, not to the daemon. */
-const foreign = /^SVC_(TOKEN|NODE_ID|TEST_\w+|BROKER_MARK|JOB_MARK|DATA_MARK|CONFIG)$/
+const foreign = /^SVC_(TOKEN|NODE_ID|SCOPES|TEST_\w+|BROKER_MARK|JOB_MARK|DATA_MARK|CONFIG)$/
 
 const readFile = (path: string): Record<string, unknown> => {
   if (!existsSync(path)) return {}

@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
 import type { Shell } from '../../shell.js'
+import { registerAttach } from './attach.command.js'
+import { registerAttachment } from './attachment.command.js'
 import { registerCancel } from './cancel.command.js'
 import { registerEvents } from './events.command.js'
 import { registerFaults } from './faults.command.js'
@@ -27,6 +29,7 @@ export const registerNode = (program: Command, shell: Shell): void => {
     registerList,
     registerShow,
     registerWatch,
+    registerAttach,
     registerKinds,
     registerMessage,
     registerInterrupt,
@@ -36,6 +39,7 @@ export const registerNode = (program: Command, shell: Shell): void => {
     registerFaults,
     registerRetry,
     registerReports,
+    registerAttachment,
     registerJobs,
     registerJobStart,
     registerJobOutput,

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Report } from '#sdk/index.js'
 import { ago } from '../../clock.js'
 import { command, performs } from '../../invocation.js'
 import type { Shell } from '../../shell.js'
@@ -10,8 +11,11 @@ export const registerReports = (node: Command, shell: Shell): void => {
       if (json) out.record(report)
       else
         out.line(
-          `${out.paint('green', report.kind)} ${out.paint('dim', `${ago(report.created_at)} ago`)}\n${report.body}\n`,
+          `${out.paint('green', report.kind)} ${out.paint('dim', `${ago(report.created_at)} ago`)}\n${report.body}\n${attachedText(report)}`,
         )
     }
   })
 }
+
+const attachedText = ({ attachments = [] }: Report): string =>
+  attachments.map(({ id, name, content_type, bytes }) => `  ${id}  ${name}, ${content_type}, ${bytes} bytes\n`).join('')

@@ -1,0 +1,47 @@
+import type { HumanRequest } from '#sdk/index.js'
+import type { Output } from '../output/output.js'
+import { facts } from '../output/table.js'
+import type { Page } from './answer.input.js'
+
+type Said = NonNullable<HumanRequest['response']>[number]
+
+export const requestText = (request: HumanRequest, out: Output): string =>
+  [
+    out.paint('bold', request.title),
+    ...(request.subtitle ? [request.subtitle] : []),
+    facts([
+      ['id', request.id],
+      ['status', request.status],
+      ['node', request.node_id],
+      ['asked', request.created_at],
+      ['deadline', request.deadline],
+      ['waiting', request.waiting_cost],
+      ['reason', request.reason],
+      ['resolved', request.resolved_at],
+    ]),
+    ...request.pages.flatMap((page) => ['', pageText(page, out), ...saidOf(request, page.id)]),
+  ].join('\n')
+
+/** A page as somebody reads it who is to answer it. */
+export const pageText = (page: Page & { subtitle?: string; body?: string }, out: Output): string =>
+  [
+    `${out.paint('cyan', page.kind)} ${page.title} ${out.paint('dim', `(${page.id})`)}`,
+    ...(page.subtitle ? [page.subtitle] : []),
+    ...(page.body ? [page.body] : []),
+    ...page.options.map(
+      ({ id, label, description }, at) => `  ${at + 1}. ${label} (${id})${description ? `: ${description}` : ''}`,
+    ),
+    ...(page.allowFreetext ? [`  ${page.options.length > 0 ? 'or ' : ''}in your own words`] : []),
+  ].join('\n')
+
+const saidOf = ({ response, default: silence, status }: HumanRequest, pageId: string): string[] => {
+  const said = response?.find(({ id }) => id === pageId)
+  if (said) return [`  → ${saidText(said)}`]
+  const decided = status === 'pending' ? silence?.find(({ id }) => id === pageId) : undefined
+  return decided ? [`  if nobody answers: ${saidText(decided)}`] : []
+}
+
+const saidText = ({ selectedOptionId, selectedOptionIds, freetext }: Said): string => {
+  const chosen = [...(selectedOptionId === undefined ? [] : [selectedOptionId]), ...(selectedOptionIds ?? [])]
+  return [chosen.join(', '), freetext ?? ''].filter(Boolean).join('; ') || 'acknowledged'
+}
