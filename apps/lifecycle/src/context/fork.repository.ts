@@ -44,13 +44,14 @@ export class ForkRepository {
 
   /**
    * What a node was made for, kept with another one: read already, so that it is never handed over, but found when a
-   * fresh context begins, also after the first node was deleted.
+   * fresh context begins, also after the first node was deleted. Only what that one has taken in: the rest is mail.
    */
   copyMandate(tx: Tx, source: string, target: string, at: Date): void {
     tx.send(
       `WITH tasks AS (
          SELECT string_agg(body, E'\\n\\n' ORDER BY seq) AS body FROM (
-           SELECT body, seq FROM canvas.mail WHERE node_id = $1 AND kind = 'prompt' AND engagement = 1 ORDER BY seq LIMIT 4
+           SELECT body, seq FROM canvas.mail WHERE node_id = $1 AND kind = 'prompt' AND engagement = 1 AND acknowledged_at IS NOT NULL
+            ORDER BY seq LIMIT 4
          ) AS prompts),
        place AS (UPDATE canvas.counters SET mail_seq = mail_seq + 1 WHERE node_id = $2 RETURNING mail_seq)
        INSERT INTO canvas.mail (id, node_id, seq, tier, kind, body, source, engagement, created_at, acknowledged_at)

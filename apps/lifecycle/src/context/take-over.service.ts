@@ -44,8 +44,8 @@ export class TakeOver {
     await this.conclude(ctx, family, root)
     this.successions.moveSubscriptions(ctx.tx, old.id, root.id)
     await this.moveChildren(ctx, old, root)
-    this.begin(ctx, root, await this.taskOf(ctx, root))
     this.successions.moveUnreadMail(ctx.tx, old.id, root.id)
+    this.begin(ctx, root, await this.taskOf(ctx, root))
     if (root.broker_state !== 'bound') return
     await this.kickoffs.write(ctx, root)
     ctx.tx.afterCommit(() => this.signals.send(root.id, { type: 'mail', urgent: false, critical: false }))
@@ -89,7 +89,7 @@ export class TakeOver {
     })
   }
 
-  /** A program that was given nothing new begins again with what the old one was given. */
+  /** A program that finds nothing to do begins again with what the old one was given. */
   private async taskOf(ctx: TxContext, root: NodeRecord): Promise<string | undefined> {
     if (root.engine !== 'exec' || (await this.mail.waiting(ctx.tx, root.id)).waking > 0) return undefined
     return (await this.contexts.mandate(ctx.tx, root.id, 1))[0]?.body
