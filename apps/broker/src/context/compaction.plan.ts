@@ -23,14 +23,19 @@ const untouchedSteps = 2
 const isJoint = (entry: JournalEntry): boolean =>
   entry.type === 'turn_started' || (entry.type === 'message' && entry.role === 'assistant')
 
-const elision = (
-  journal: readonly JournalEntry[],
-  { tokens, window = carefulWindow }: Gauge,
-): CompactionPlan | undefined => {
+/** What entries weigh in this conversation: a rough count, raised to what the provider really counted. */
+const scaleOf = (journal: readonly JournalEntry[], { tokens, fixed }: Gauge): number => {
+  const { from } = presentOf(journal)
+  const rough = journal.slice(from).reduce((sum, entry) => sum + tokensOfEntry(entry), 0)
+  return rough > 0 ? Math.max(1, (tokens - fixed) / rough) : 1
+}
+
+const elision = (journal: readonly JournalEntry[], gauge: Gauge): CompactionPlan | undefined => {
+  const { tokens, window = carefulWindow } = gauge
   const { from, elided: before } = presentOf(journal)
   const joints = journal.flatMap((entry, at) => (at >= from && isJoint(entry) ? [at] : []))
   const until = joints.at(-untouchedSteps) ?? 0
-  const saved = journal
+  const rough = journal
     .slice(Math.max(before, from), until)
     .reduce(
       (sum, entry) =>
@@ -39,7 +44,7 @@ const elision = (
           : sum,
       0,
     )
-  if (saved === 0 || tokens - saved > bands.hint * window) return undefined
+  if (rough === 0 || tokens - rough * scaleOf(journal, gauge) > bands.hint * window) return undefined
   return { do: 'elide', kept: journal.length - until }
 }
 
@@ -59,7 +64,8 @@ const tailOf = (journal: readonly JournalEntry[], room: number): number => {
 }
 
 /**
- * How a conversation is made smaller; undefined when it can't be: nothing is in it but what it began with.
+ * How a conversation is made smaller; undefined when it can't be: nothing is in it but what it began with, or it is
+ * instructions and tools that fill the window.
  *
  * @param tries summaries that were made for this very step, and did not help
  * @param refused whether a provider said that it is too long: a count of ours that says otherwise counts for nothing
@@ -75,7 +81,8 @@ export const compactionOf = (
   const spared = refused ? undefined : elision(journal, gauge)
   if (spared) return spared
   const window = gauge.window ?? carefulWindow
-  const kept = tries > 0 ? 0 : tailOf(journal, tailShare * window)
-  const gain = journal.slice(from, journal.length - kept).reduce((sum, entry) => sum + tokensOfEntry(entry), 0)
+  const scale = scaleOf(journal, gauge)
+  const kept = tries > 0 ? 0 : tailOf(journal, (tailShare * window) / scale)
+  const gain = journal.slice(from, journal.length - kept).reduce((sum, entry) => sum + tokensOfEntry(entry), 0) * scale
   return refused || gain > leastGain * window ? { do: 'summarise', kept } : undefined
 }

@@ -7,8 +7,10 @@ import { tokensOfEntry, tokensOfParts } from './token.estimate.js'
 export const carefulWindow = 65_536
 
 export interface Gauge {
-  /** Of the conversation as the next call would send it. */
+  /** Of the conversation as the next call would send it, instructions and tools included. */
   readonly tokens: number
+  /** Of instructions and tools, roughly. */
+  readonly fixed: number
   /** That the model takes; undefined before its first answer. */
   readonly window: number | undefined
 }
@@ -27,10 +29,14 @@ export const gaugeOf = (journal: readonly JournalEntry[], fixed: number): Gauge 
   const known = at < 0 ? undefined : measured(journal[at] as JournalEntry)
   const window = known?.window
   if (known && at > lastCompactedAt(journal)) {
-    return { window, tokens: journal.slice(at + 1).reduce((sum, entry) => sum + tokensOfEntry(entry), known.tokens) }
+    return {
+      window,
+      fixed,
+      tokens: journal.slice(at + 1).reduce((sum, entry) => sum + tokensOfEntry(entry), known.tokens),
+    }
   }
   const told = conversationOf(journal).reduce((sum, { content }) => sum + tokensOfParts(content), 0)
-  return { window, tokens: fixed + told }
+  return { window, fixed, tokens: fixed + told }
 }
 
 /** What an answer tells of the context; providers that count nothing are helped out with a rough count. */

@@ -68,7 +68,7 @@ describe('a persona of the owner', () => {
       lifecycle: 'resident',
       model: { strength: 'strong' },
     })
-    expect(assignment).toMatchObject({ persona: { role: 'You command.', tools: ['spawn', 'read'] }, depth: 0 })
+    expect(assignment).toMatchObject({ persona: { role: 'You command.', tools: ['spawn', 'read'] }, depth: 1 })
     await write('captain.md', '---\n---\nYou obey.')
     expect((await lifecycle.running({ kind: 'captain' })).assignment.persona).toEqual({ role: 'You obey.' })
     expect((await lifecycle.create({ kind: 'captain', mode: 'base', lifecycle: 'terminal' })).mode).toBe('base')
