@@ -32,6 +32,8 @@ export class PlayedHost {
   onJob: (what: 'start' | 'cancel', jobId: string) => Promise<void> | void = () => undefined
   /** What it serves besides; set before it joins. */
   more: Pick<PeerOptions, 'operations' | 'handlers'> = {}
+  /** Carries out stops when given; the entry is gone after it. */
+  onStop: (stop: Stop) => Promise<void> | void = () => undefined
   incarnation = 'first'
   sandbox: SandboxState = { level: 'bubblewrap', detail: 'played' }
   /** Whether it says nothing by itself. */
@@ -65,6 +67,7 @@ export class PlayedHost {
         [stop.name]: async (_ctx: Context, input: unknown) => {
           const asked = input as Stop
           this.stops.push(asked)
+          await this.onStop(asked)
           return { stopped: this.brokers.delete(asked.node_id) }
         },
         [startJob.name]: async (_ctx: Context, input: unknown) => this.#startJob(input as JobOrder),

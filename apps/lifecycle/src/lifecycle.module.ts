@@ -34,6 +34,10 @@ import { CanvasEventService } from './canvas/canvas-event.service.js'
 import { Horizons } from './canvas/horizon.js'
 import { PruneRepository } from './canvas/prune.repository.js'
 import { PruneService } from './canvas/prune.service.js'
+import { CareRpc } from './care/care.rpc.js'
+import { NodeChanges } from './care/node.changes.js'
+import { RoleService } from './care/role.service.js'
+import { UpdateService } from './care/update.service.js'
 import { ContextRepository } from './context/context.repository.js'
 import { ContextRpc } from './context/context.rpc.js'
 import { ContextService } from './context/context.service.js'
@@ -96,11 +100,20 @@ import { ProfileRpc } from './profile/profile.rpc.js'
 import { ProfileService } from './profile/profile.service.js'
 import { ReportRepository } from './report/report.repository.js'
 import { ReportService } from './report/report.service.js'
+import { OwedRepository } from './revival/owed.repository.js'
+import { ReviveAllRpc } from './revival/revive-all.rpc.js'
+import { ReviveAllService } from './revival/revive-all.service.js'
+import { RoadmapRepository } from './roadmap/roadmap.repository.js'
+import { RoadmapRpc } from './roadmap/roadmap.rpc.js'
+import { RoadmapService } from './roadmap/roadmap.service.js'
 import { ConsentRepository } from './sandbox/consent.repository.js'
 import { SandboxGate } from './sandbox/sandbox.gate.js'
 import { SandboxRpc } from './sandbox/sandbox.rpc.js'
 import { SandboxService } from './sandbox/sandbox.service.js'
 import { StatusService } from './status.service.js'
+import { SubscriptionRepository } from './subscription/subscription.repository.js'
+import { SubscriptionRpc } from './subscription/subscription.rpc.js'
+import { SubscriptionService } from './subscription/subscription.service.js'
 import { HostRegistry } from './supervision/host.registry.js'
 import { LaunchQueue } from './supervision/launch.queue.js'
 import { LaunchRefusals } from './supervision/launch.refusal.js'
@@ -206,6 +219,19 @@ export class LifecycleModule {
         Waiters,
         KinRepository,
         CancelService,
+        NodeChanges,
+        UpdateService,
+        RoleService,
+        CareRpc,
+        RoadmapRepository,
+        RoadmapService,
+        RoadmapRpc,
+        SubscriptionRepository,
+        SubscriptionService,
+        SubscriptionRpc,
+        OwedRepository,
+        ReviveAllService,
+        ReviveAllRpc,
         NodeRpc,
         KindService,
         KindRpc,

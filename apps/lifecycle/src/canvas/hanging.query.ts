@@ -1,5 +1,3 @@
-import { waitsForPerson } from '../human/human-request.repository.js'
-
 /** From when on something must have happened. */
 export interface Since {
   readonly stuck: Date
@@ -23,7 +21,7 @@ const isExpected = 'n.waiting_since IS NOT NULL OR n.refresh_asked_at IS NOT NUL
 
 /**
  * How the node n hangs, if it does. Active: nothing came of it since `stuck`, and no tool of its runs. Idle: it owes a
- * report and waits for nothing: no mail, no job, nobody at work whom it hears; since `resting`.
+ * report and waits for nothing: no mail, no job, no person, nobody at work whom it hears; since `resting`.
  */
 export const hangs = (stuck: string, resting: string): string => `CASE
   WHEN ${isExpected} THEN NULL
@@ -32,7 +30,7 @@ export const hangs = (stuck: string, resting: string): string => `CASE
   WHEN n.status = 'idle' AND n.lifecycle = 'terminal' AND n.updated_at < ${resting}
    AND NOT EXISTS (SELECT 1 FROM canvas.mail m WHERE m.node_id = n.id AND m.acknowledged_at IS NULL AND m.tier <> 'deferred')
    AND NOT EXISTS (SELECT 1 FROM canvas.jobs b WHERE b.node_id = n.id AND b.status = 'running')
-   AND NOT ${waitsForPerson('n.id')}
+   AND NOT EXISTS (SELECT 1 FROM canvas.human_requests q WHERE q.node_id = n.id AND q.status = 'pending')
    AND NOT EXISTS (SELECT 1 FROM canvas.subscriptions s JOIN canvas.nodes p ON p.id = s.publisher
                     WHERE s.subscriber = n.id AND s.mode = 'active' AND p.status IN ('active', 'idle')) THEN 'idle'
   END`

@@ -12,10 +12,6 @@ import type { HumanRequestRecord } from './human-request.record.js'
 const jsonColumns = new Set(['pages', 'default_response', 'response', 'asked_by', 'resolved_by'])
 const columnValue = (name: string, value: unknown): unknown => (jsonColumns.has(name) ? json(value) : value)
 
-/** SQL: whether the node whose id stands in this column waits for a person. */
-export const waitsForPerson = (nodeId: string): string =>
-  `EXISTS (SELECT 1 FROM canvas.human_requests q WHERE q.node_id = ${nodeId} AND q.status = 'pending')`
-
 export interface OpenQuestion {
   readonly id: string
   readonly title: string

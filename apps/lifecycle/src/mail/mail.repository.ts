@@ -120,6 +120,15 @@ export class MailRepository {
     tx.send(acknowledge, [nodeId, [...ids], at, turn])
   }
 
+  /** The first prompt of a node: what it was made for. */
+  async firstPrompt(reader: Reader, nodeId: string): Promise<string | undefined> {
+    const [row] = await reader.query<{ body: string }>(
+      "SELECT body FROM canvas.mail WHERE node_id = $1 AND kind = 'prompt' ORDER BY seq LIMIT 1",
+      [nodeId],
+    )
+    return row?.body
+  }
+
   /** Unread mail of the fullest of these boxes. */
   async fullest(reader: Reader, nodeIds: readonly string[]): Promise<number> {
     const [row] = await reader.query<{ unread: number }>(

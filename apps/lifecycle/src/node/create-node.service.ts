@@ -11,6 +11,7 @@ import { AttachmentRepository, type KeptAttachment } from '../attachment/attachm
 import { MailRepository } from '../mail/mail.repository.js'
 import { type KindDefaults, KindService } from '../persona/kind.service.js'
 import { ProfileService } from '../profile/profile.service.js'
+import { RoadmapService } from '../roadmap/roadmap.service.js'
 import { SandboxGate } from '../sandbox/sandbox.gate.js'
 import { LaunchQueue } from '../supervision/launch.queue.js'
 import { WorktreeHomes } from '../worktree/worktree.home.js'
@@ -18,6 +19,7 @@ import { type MadePlace, WorktreeMaking } from '../worktree/worktree.making.js'
 import { toWorktree } from '../worktree/worktree.record.js'
 import { ModelCheck } from './model-check.js'
 import { NodeAccess } from './node.access.js'
+import { handleOf } from './node.handle.js'
 import { requireDepth, requireRoom } from './node.quota.js'
 import { requireReach } from './node.reach.js'
 import { blank, type NodeRecord, toNode } from './node.record.js'
@@ -76,6 +78,7 @@ export class CreateNodeService {
     private readonly worktrees: WorktreeMaking,
     private readonly homes: WorktreeHomes,
     private readonly sandbox: SandboxGate,
+    private readonly roadmaps: RoadmapService,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -112,6 +115,7 @@ export class CreateNodeService {
       })
       if (parent) this.nodes.subscribe(within.tx, parent.id, node.id, 'active')
       this.deliverPrompt(within, node, input.prompt, this.attachments.keep(within.tx, read))
+      if (node.mode === 'orchestrator') await this.roadmaps.seed(within, node, undefined, async () => input.prompt)
       within.tx.afterCommit(() => (place ? this.worktrees.begin(id) : this.launches.add(id)))
       return toNode(node, { streaming: false, heartbeatAt: null })
     })
@@ -206,6 +210,7 @@ export class CreateNodeService {
       ...blank,
       id,
       name: input.name ?? kind,
+      description: handleOf(input.prompt),
       kind,
       mode: input.mode ?? defaults.mode ?? 'base',
       lifecycle: input.lifecycle ?? defaults.lifecycle ?? (parent ? 'terminal' : 'resident'),
@@ -257,6 +262,7 @@ export class CreateNodeService {
       type: 'node.created',
       data: {
         name: node.name,
+        description: node.description,
         kind: node.kind,
         mode: node.mode,
         lifecycle: node.lifecycle,

@@ -39,6 +39,22 @@ export class ModelCheck {
     if (!provider?.configured) throw missing(readiness, provider?.reason ?? `There is no provider "${name}".`)
   }
 
+  /** What `require` would throw for a node that is there; nothing for one that doesn't think. */
+  async refusal(
+    ctx: Context,
+    { engine }: { engine: string },
+    model: { strength?: string; override?: string | undefined },
+  ): Promise<SvcError | undefined> {
+    if (engine !== 'loop') return undefined
+    try {
+      await this.require(ctx, model)
+      return undefined
+    } catch (error) {
+      if (hasCode(error, 'model_not_configured')) return error
+      throw error
+    }
+  }
+
   private async ask(ctx: Context): Promise<Readiness | undefined> {
     const now = this.clock.monotonic()
     if (this.known?.readiness.ready && now - this.known.at < trustMs) return this.known.readiness

@@ -4,6 +4,7 @@ import { json } from '#common/kernel/database/column-types.js'
 import { lockRows, setLocked } from '#common/kernel/database/rows.js'
 import type { Reader, Tx } from '#common/kernel/database/tx.js'
 import { SvcError } from '#common/kernel/errors.js'
+import { faulty, hangs, type Since } from '../canvas/hanging.query.js'
 import type { NodeRecord } from './node.record.js'
 
 const jsonColumns = new Set<keyof NodeRecord>([
@@ -29,6 +30,9 @@ export interface NodeFilter {
   /** Only this node and those below it. */
   readonly under?: string | undefined
   readonly appId?: string | undefined
+  readonly app?: string | undefined
+  /** Those that hang, or those that don't, as of these times. */
+  readonly hanging?: { readonly wanted: boolean; readonly since: Since } | undefined
   readonly before?: { readonly createdAt: Date; readonly id: string } | undefined
   readonly limit: number
 }
@@ -124,6 +128,8 @@ export class NodeRepository {
         .filter((name) => filter[name] !== undefined)
         .map((name) => `${name} = ${put(filter[name])}`),
       ...(filter.appId === undefined ? [] : [`app_id = ${put(filter.appId)}`]),
+      ...(filter.app === undefined ? [] : [`app_id = ${put(filter.app)}`]),
+      ...(filter.hanging === undefined ? [] : [hanging(filter.hanging, put)]),
       ...(filter.text === undefined
         ? []
         : [
@@ -136,7 +142,7 @@ export class NodeRepository {
     ]
     const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
     return reader.query<NodeRecord>(
-      `SELECT * FROM canvas.nodes ${where} ORDER BY created_at DESC, id DESC LIMIT ${put(filter.limit)}`,
+      `SELECT n.* FROM canvas.nodes n ${where} ORDER BY created_at DESC, id DESC LIMIT ${put(filter.limit)}`,
       values,
     )
   }
@@ -215,6 +221,12 @@ export class NodeRepository {
       [subscriber, publisher, mode],
     )
   }
+}
+
+/** What has a fault is shown with that. */
+const hanging = ({ wanted, since }: NonNullable<NodeFilter['hanging']>, put: (value: unknown) => string): string => {
+  const hung = `${hangs(put(since.stuck), put(since.resting))} IS NOT NULL AND NOT (${faulty})`
+  return wanted ? `(${hung})` : `NOT (${hung})`
 }
 
 const missing = (id: string): never => {

@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common'
+import { Inject, Injectable } from '@nestjs/common'
 import { contract, type InputOf, type Node, nodeLimits, type OutputOf } from '#common/contract/index.js'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { Writer, type Written } from '#common/kernel/database/writer.js'
@@ -9,6 +10,7 @@ import { AttachmentRepository } from '../attachment/attachment.repository.js'
 import { InProgressStore } from '../broker/in-progress.store.js'
 import { JournalRepository } from '../broker/journal.repository.js'
 import { SignalHub } from '../broker/signal.hub.js'
+import { hangingSince } from '../canvas/hanging.query.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { HostRegistry } from '../supervision/host.registry.js'
 import { WorktreeHomes } from '../worktree/worktree.home.js'
@@ -40,6 +42,7 @@ export class NodeService {
     private readonly inProgress: InProgressStore,
     private readonly hosts: HostRegistry,
     private readonly homes: WorktreeHomes,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   async retrieve(ctx: Context, id: string): Promise<Node> {
@@ -49,18 +52,23 @@ export class NodeService {
   }
 
   async list(ctx: Context, input: InputOf<typeof list>): Promise<OutputOf<typeof list>> {
-    const { limit, after, ...filter } = input
+    const { limit, after, hanging, ...filter } = input
     const under = await this.horizon(ctx, filter.under)
     const appId = ctx.actor.kind === 'owner' || ctx.actor.kind === 'node' ? undefined : (ctx.actor.appId ?? '')
     const rows = await this.nodes.list(this.database, {
       ...filter,
       under,
       appId,
+      ...(hanging !== undefined && { hanging: { wanted: hanging, since: hangingSince(this.clock.now()) } }),
       before: readCursor(after),
       limit: limit + 1,
     })
     const page = pageOf(rows, limit, (row) => cursorAfter(row.created_at, row.id))
-    return { ...page, data: page.data.map((row) => this.show(row)) }
+    // text on its way is progress that no row shows
+    const data = page.data.filter(
+      ({ id, status }) => !(hanging && status === 'active' && this.inProgress.isStreaming(id)),
+    )
+    return { ...page, data: data.map((row) => this.show(row)) }
   }
 
   /** @throws SvcError not_found, illegal_transition (canceled), quota_exceeded */

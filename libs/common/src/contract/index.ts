@@ -11,6 +11,7 @@ import { jobOperations } from './job.operations.js'
 import { bashOperations, fileOperations } from './machine.operations.js'
 import { modelOperations } from './model.operations.js'
 import { nodeOperations } from './node.operations.js'
+import { nodeCareOperations } from './node-care.operations.js'
 import { nodeContextOperations } from './node-context.operations.js'
 import { nodeWaitOperations } from './node-wait.operations.js'
 import { personaOperations } from './persona.operations.js'
@@ -25,6 +26,7 @@ import { worktreeOperations } from './worktree.operations.js'
 export const operations = [
   ...systemOperations,
   ...nodeOperations,
+  ...nodeCareOperations,
   ...nodeWaitOperations,
   ...nodeContextOperations,
   ...profileOperations,
@@ -74,6 +76,7 @@ export * from './job.schema.js'
 export * from './machine.schema.js'
 export * from './model.schema.js'
 export * from './node.schema.js'
+export * from './node-care.schema.js'
 export type { FaultEpisode } from './node-wait.operations.js'
 export { type Kind, kind } from './persona.operations.js'
 export * from './persona.schema.js'

@@ -89,6 +89,11 @@ export const nodeOperations = [
       lifecycle: z.enum(['terminal', 'resident']).optional(),
       cwd: z.string().optional(),
       under: nodeId.optional().meta({ description: 'Only nodes at or below this one' }),
+      app: z.string().max(128).optional().meta({ description: 'Only nodes of this application' }),
+      hanging: queryFlag.optional().meta({
+        description:
+          'Only nodes that hang: at work without a sign of it, or at rest while they owe a report and wait for nothing',
+      }),
       text: z.string().max(200).optional().meta({ description: 'Part of the name or description' }),
     }),
     response: pageOf(node),

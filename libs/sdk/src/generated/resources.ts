@@ -37,6 +37,7 @@ import type {
   Node,
   NodeCreate,
   NodeEvent,
+  NodeUpdate,
   NodesForkBody,
   NodesInterruptResponse,
   NodesRecycleBody,
@@ -53,9 +54,12 @@ import type {
   Outcome,
   Profile,
   ProfileBody,
+  Promotion,
   PruneAnswer,
   PruneBody,
   Report,
+  ReviveAllAnswer,
+  ReviveAllBody,
   RosterEntry,
   SearchAnswer,
   SearchBody,
@@ -156,6 +160,10 @@ export interface NodesListQuery {
   cwd?: string
   /** Only nodes at or below this one. */
   under?: string
+  /** Only nodes of this application; at most 128 characters. */
+  app?: string
+  /** Only nodes that hang: at work without a sign of it, or at rest while they owe a report and wait for nothing. */
+  hanging?: boolean
   /** Part of the name or description; at most 200 characters. */
   text?: string
 }
@@ -547,6 +555,50 @@ export class NodesRoutes extends Resource {
    */
   stream(id: string, query?: NodesStreamQuery, options?: StreamOptions): EventStream<StreamItem> {
     return this.streamed<StreamItem>('nodes.stream', { params: { id }, query, options })
+  }
+
+  /**
+   * Change the name, description, model or lifecycle of a node.
+   *
+   * A live node works with it from its next step on. What says only what is so already changes nothing, whatever `if_match` says. A resident that becomes terminal owes a final report: if it rests, it is woken and told so.
+   *
+   * `PATCH /v1/nodes/{id}`; may answer `not_found`, `illegal_transition`, `precondition_failed`, `model_not_configured`
+   */
+  update(id: string, body: NodeUpdate, options?: RequestOptions): Promise<Node> {
+    return this.call<Node>('nodes.update', { params: { id }, body, options })
+  }
+
+  /**
+   * Make a node an orchestrator, with a roadmap of its own.
+   *
+   * A node that is one already answers `illegal_transition` with the state `orchestrator`. A roadmap that it has is kept unless the body holds another.
+   *
+   * `POST /v1/nodes/{id}/promote`; may answer `not_found`, `illegal_transition`, `model_not_configured`
+   */
+  promote(id: string, body: Promotion, options?: RequestOptions): Promise<Node> {
+    return this.call<Node>('nodes.promote', { params: { id }, body, options })
+  }
+
+  /**
+   * Make a resident node terminal: it owes a final report.
+   *
+   * One that rests is woken and told so. A node that is terminal already answers `illegal_transition` with the state `terminal`.
+   *
+   * `POST /v1/nodes/{id}/demote`; may answer `not_found`, `illegal_transition`
+   */
+  demote(id: string, options?: RequestOptions): Promise<Node> {
+    return this.call<Node>('nodes.demote', { params: { id }, options })
+  }
+
+  /**
+   * List the nodes that owe work which nobody does, and revive them when confirmed.
+   *
+   * Those that died with their work unfinished, and those that rest, owe a report and wait for nothing. They come the oldest first; what is left after `limit` is found by asking again.
+   *
+   * `POST /v1/nodes/revive-all`; may answer `not_found`
+   */
+  reviveAll(body: ReviveAllBody, options?: RequestOptions): Promise<ReviveAllAnswer> {
+    return this.call<ReviveAllAnswer>('nodes.reviveAll', { body, options })
   }
 
   /**

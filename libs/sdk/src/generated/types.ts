@@ -220,6 +220,17 @@ export interface CanvasSnapshot {
   }
 }
 
+export interface CanvasSubscriptionsDeleteResponse {
+  /** False when it did not watch it. */
+  removed: boolean
+}
+
+export interface CanvasSubscriptionsListResponse {
+  data: Subscription[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
 export type ContentPart = {
   type: 'text'
   text: string
@@ -1225,6 +1236,16 @@ export interface NodeEvent {
   data: Record<string, unknown>
 }
 
+export interface NodeUpdate {
+  /** 1 to 128 characters. */
+  name?: string
+  description?: string | null
+  model?: ModelChoiceInput
+  lifecycle?: 'terminal' | 'resident'
+  /** The version that this was decided on; another one is refused. */
+  if_match?: number
+}
+
 export interface NodeWait {
   /** RFC 3339 time in UTC with milliseconds. */
   since: string
@@ -1575,6 +1596,17 @@ export interface ProfileDefaultsInput {
   exec?: ExecSpecInput
 }
 
+export interface Promotion {
+  /** Its role from now on; the present one unless given. */
+  kind?: string
+  /** Takes the place of the model that it had. */
+  strength?: 'light' | 'medium' | 'strong' | 'ultra'
+  /** Whether it stays between messages; as it is unless given. */
+  resident?: boolean
+  /** Its roadmap; one with its goal is written unless given; at least 1 characters. */
+  roadmap?: string
+}
+
 export interface ProviderConfig {
   type: 'openai' | 'anthropic' | 'google' | 'openai-compatible'
   /** Required for openai-compatible: Ollama, llama.cpp, vLLM …. */
@@ -1636,6 +1668,48 @@ export interface ReportBody {
   body: string
   /** At most 8, together at most 4 MiB; `text` or `base64` each; at most 8 entries. */
   attachments?: AttachmentInput[]
+}
+
+export interface ReviveAllAnswer {
+  nodes: {
+    id: string
+    name: string
+    status: 'active' | 'idle' | 'done' | 'dead' | 'canceled'
+    /** What it owes, and why nobody works on it. */
+    reason: string
+    fault: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other' | null
+    /** False when its worktree is gone: it can not be revived. */
+    usable: boolean
+  }[]
+  /** They start one after another, some a second. */
+  revived: string[]
+  has_more: boolean
+}
+
+export interface ReviveAllBody {
+  /** Revive them; without it they are only listed; default false. */
+  confirm?: boolean
+  /** Only nodes at or below this one. */
+  under?: string
+  /** 1 to 200; default 50. */
+  limit?: number
+}
+
+export interface Roadmap {
+  node_id: string
+  text: string
+  version: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
+  /** Principal of who wrote it. */
+  updated_by: string
+}
+
+export interface RoadmapBody {
+  /** At least 1 characters. */
+  text: string
+  /** The version that this was decided on; another one is refused. */
+  if_match?: number
 }
 
 export interface RosterEntry {
@@ -1750,6 +1824,22 @@ export interface StatsBody {
 export interface StreamItem {
   type: string
   data: Record<string, unknown>
+}
+
+export interface Subscription {
+  subscriber: string
+  publisher: string
+  /** `active` ones are woken; `passive` ones find it ahead of their next message. */
+  mode: 'active' | 'passive'
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+}
+
+export interface SubscriptionBody {
+  subscriber: string
+  publisher: string
+  /** Default "active". */
+  mode?: 'active' | 'passive'
 }
 
 export interface SystemHealthResponse {
