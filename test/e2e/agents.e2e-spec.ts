@@ -128,6 +128,42 @@ describe('an agent that hands its work on', () => {
   }
 })
 
+describe('an agent that gives up its context', () => {
+  it('begins anew with its note and its mandate, and its children find it there', async () => {
+    const cwd = directory('fresh')
+    script('cross two contexts', ({ said, user }) => {
+      const fresh = user.some((text) => text.includes('halfway over'))
+      if (!fresh) return said === 0 ? call('spawn', { prompt: 'one bridge' }) : call('yield', { note: 'halfway over' })
+      return user.some((text) => text.includes('it stands')) ? report('over') : call('wait', {})
+    })
+    script('one bridge', ({ said }) =>
+      said === 0 ? call('bash', { command: 'until [ -e go ]; do sleep 0.05; done' }) : report('it stands'),
+    )
+
+    const node = await client.nodes.create({ prompt: 'cross two contexts', cwd, lifecycle: 'terminal' })
+    const resting = await waitFor(async () => {
+      const now = await client.nodes.retrieve(node.id)
+      return now.status === 'idle' && now.waiting && now
+    }, patience)
+    expect(resting.context).toBe(2)
+    writeFileSync(join(cwd, 'go'), '')
+
+    expect(await settled(node.id)).toMatchObject({ status: 'done', final_report: { body: 'over' } })
+  })
+})
+
+describe('an agent that waits for a time', () => {
+  it('is woken by the clock', async () => {
+    script('wait a second', ({ said }) => (said === 0 ? call('wait', { timeout: 1 }) : report('it is later')))
+    const cwd = directory('later')
+
+    const node = await client.nodes.create({ prompt: 'wait a second', cwd, lifecycle: 'terminal' })
+
+    expect(await settled(node.id)).toMatchObject({ status: 'done', final_report: { body: 'it is later' } })
+    expect((await client.nodes.retrieve(node.id)).cycles).toBe(2)
+  })
+})
+
 describe('an agent that asks a person', () => {
   it('blocks nothing: it rests until the answer comes as a message', async () => {
     const cwd = directory('asking')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { waitFor } from '#common/testing/wait-for.js'
-import { text, toolCall } from '../../../test/support/broker-routes.js'
+import { toolCall } from '../../../test/support/broker-routes.js'
 import { ended, liveOf, setStage, work } from '../../../test/support/running-broker.js'
 
 const stage = setStage()

@@ -6,7 +6,7 @@ import { schemaOf, type Tool, ToolError } from './tool.js'
 /** Seconds: a week. */
 const longestWait = 7 * 24 * 3600
 const longestReason = 500
-const longestNote = 64 * 1024
+const longestNote = 32 * 1024
 
 /** Neither carries a key: asked again by a process that was started anew, it has to take effect again. */
 export const waitTool = (session: NodeSession): Tool => ({
