@@ -12,7 +12,7 @@ const looks = {
 } as const
 
 /** `● name  develop  active  3m  $0.02`, with what is wrong behind it. */
-const lineOf = (node: RosterEntry, out: Output): string => {
+export const nodeLine = (node: RosterEntry, out: Output): string => {
   const [glyph, colour] = looks[node.status]
   const facts = [
     node.kind,
@@ -40,7 +40,7 @@ export const treeLines = (nodes: readonly RosterEntry[], out: Output): string[] 
   }
   const lines: string[] = []
   const draw = (node: RosterEntry, first: string, rest: string): void => {
-    lines.push(first + lineOf(node, out))
+    lines.push(first + nodeLine(node, out))
     const children = below.get(node.id) ?? []
     for (const [at, child] of children.entries()) {
       const last = at === children.length - 1

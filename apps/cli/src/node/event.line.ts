@@ -1,19 +1,30 @@
+import { lasting } from '../clock.js'
 import type { Output } from '../output/output.js'
 import { brief } from '../output/table.js'
 import { jobState } from './job.text.js'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** One line for a durable event; undefined for those that a person has no use for. */
-export const eventLine = (type: string, data: Fields, out: Output): string | undefined => {
+/** A tool that took at least this long (ms) is worth a word when it is done. */
+const worthSaying = 1000
+
+/**
+ * One line for a durable event; undefined for those that a person has no use for.
+ *
+ * @param nameOf what a node is called
+ */
+export const eventLine = (
+  type: string,
+  data: Fields,
+  out: Output,
+  nameOf: (id: string) => string = (id) => id,
+): string | undefined => {
   const quiet = (text: string) => out.paint('dim', text)
   switch (type) {
     case 'tool.started':
       return `${out.paint('blue', '▸')} ${data.name} ${quiet(brief(inputText(data.input), 100))}`
     case 'tool.ended':
-      return data.status === 'completed'
-        ? undefined
-        : out.paint('yellow', `  ${data.name}: ${data.status}${exitText(data.exit_code)}`)
+      return toolEnd(data, out)
     case 'job.started':
       return `${out.paint('blue', '▸')} ${data.job_id} ${quiet(brief(String(data.command ?? ''), 100))}`
     case 'job.ended':
@@ -51,14 +62,34 @@ export const eventLine = (type: string, data: Fields, out: Output): string | und
       return out.paint('yellow', 'the end of a model call is unknown')
     case 'child.reported':
     case 'child.ended':
-      return quiet(`${type.replace('.', ' ')}: ${data.node_id ?? data.child_id ?? ''}`)
+      return quiet(`${type.replace('.', ' ')}: ${nameOf(String(data.node_id ?? data.child_id ?? ''))}`)
+    case 'node.waiting':
+      return quiet(`waits${data.reason ? `: ${brief(String(data.reason), 80)}` : ''}`)
+    case 'node.yielded':
+    case 'node.refreshed':
+    case 'node.promoted':
+    case 'node.demoted':
+    case 'node.forked':
+    case 'node.recycled':
+    case 'node.relaunched':
+    case 'roadmap.changed':
+    case 'context.compacted':
+      return quiet(type.replace(/^node\./, '').replace('.', ' '))
+    case 'question.asked':
+      return out.paint('yellow', `asks: ${brief(String(data.title ?? ''), 100)}`)
     default:
       return undefined
   }
 }
 
+const toolEnd = (data: Fields, out: Output): string | undefined => {
+  const took = typeof data.duration_ms === 'number' && data.duration_ms >= worthSaying ? lasting(data.duration_ms) : ''
+  if (data.status === 'completed') return took ? out.paint('dim', `  ${data.name}: ${took}`) : undefined
+  return out.paint('yellow', `  ${data.name}: ${data.status}${exitText(data.exit_code)}${took ? `, ${took}` : ''}`)
+}
+
 /** A command as it is typed; other inputs as JSON. */
-const inputText = (input: unknown): string => {
+export const inputText = (input: unknown): string => {
   if (typeof input === 'object' && input !== null) {
     const { argv } = input as { argv?: unknown }
     if (Array.isArray(argv)) return argv.join(' ')

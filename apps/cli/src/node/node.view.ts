@@ -26,6 +26,7 @@ export class NodeView {
   readonly #closed = new Set<string>()
   /** What each node said or printed last. */
   readonly #said = new Map<string, string>()
+  readonly #names = new Map<string, string>()
   #midLine = false
   #speaker: string
 
@@ -38,6 +39,7 @@ export class NodeView {
   show(item: StreamItem): void {
     const { type, data } = item
     const nodeId = String(data.node_id ?? (item as { subject?: unknown }).subject ?? this.#root)
+    if (type === 'node.created') this.#names.set(nodeId, String(data.name))
     switch (type) {
       case 'snapshot':
         this.#introduce(data.node as Record<string, unknown> | undefined)
@@ -59,7 +61,7 @@ export class NodeView {
         this.#line(nodeId, `${this.#out.paint('green', `${data.kind} report`)}: as above`)
         return
     }
-    const line = eventLine(type, data, this.#out)
+    const line = eventLine(type, data, this.#out, (id) => this.#names.get(id) ?? id)
     if (line !== undefined) this.#line(nodeId, line)
   }
 
@@ -70,6 +72,7 @@ export class NodeView {
   }
 
   #introduce(node: Record<string, unknown> | undefined): void {
+    if (node) this.#names.set(this.#root, String(node.name))
     if (!node || this.#shown.size || this.#live.size) return
     this.#line(
       this.#root,
@@ -133,7 +136,8 @@ export class NodeView {
     if (nodeId === this.#speaker) return
     this.rest()
     this.#speaker = nodeId
-    this.#out.line(this.#out.paint('cyan', `— ${nodeId}`))
+    const name = this.#names.get(nodeId)
+    this.#out.line(this.#out.paint('cyan', `— ${name === undefined ? nodeId : `${brief(name, 40)} (${nodeId})`}`))
   }
 }
 

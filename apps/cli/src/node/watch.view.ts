@@ -1,7 +1,9 @@
 import type { Client } from '#sdk/index.js'
+import { every } from '../clock.js'
 import type { Output } from '../output/output.js'
 import { hasEnded } from './ended.js'
 import { NodeView } from './node.view.js'
+import { WatchStatus } from './watch.status.js'
 
 interface Watched {
   readonly id: string
@@ -17,6 +19,8 @@ export const watchNode = async (client: Client, out: Output, { id, after, tree, 
   const onInterrupt = () => leave.abort()
   process.once('SIGINT', onInterrupt)
   const view = new NodeView(out, id)
+  const status = new WatchStatus(out, id)
+  const callOff = json ? () => undefined : every(500, () => out.status(status.text))
   try {
     const items = client.nodes.stream(id, tree ? { tree } : {}, {
       signal: leave.signal,
@@ -24,15 +28,22 @@ export const watchNode = async (client: Client, out: Output, { id, after, tree, 
     })
     for await (const item of items) {
       if (json) out.record(item)
-      else view.show(item)
+      else {
+        status.learn(item)
+        view.show(item)
+        out.status(status.text)
+      }
       if (await hasEnded(client, id, item)) break
     }
   } catch (error) {
     if (!leave.signal.aborted) throw error
+    out.status('')
     view.rest()
     out.note(`left alone, it goes on: svc node watch ${id}`)
     process.exit(130)
   } finally {
+    callOff()
+    out.status('')
     process.off('SIGINT', onInterrupt)
   }
   view.rest()

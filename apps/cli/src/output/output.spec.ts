@@ -58,6 +58,31 @@ describe('a frame', () => {
     const output = new Output(screen, err.stream, {})
     output.frame(['one', '\x1b[31mtwo of many letters\x1b[39m\x1b[2J', 'three', 'four'])
     output.frame(['five'])
-    expect(out.written).toEqual(['one\n\x1b[31mtwo of man…\x1b[39m\nthree\n', '\x1b[3A\x1b[Jfive\n'])
+    expect(out.written).toEqual(['one\n\x1b[31mtwo of man…\x1b[39m\n… 2 more l…\n', '\x1b[3A\x1b[Jfive\n'])
+  })
+})
+
+describe('a status line', () => {
+  const screen = (env: NodeJS.ProcessEnv = {}, isTTY = true) => {
+    const [out, err] = [terminal(isTTY), terminal(isTTY)]
+    return { output: new Output(Object.assign(out.stream, { columns: 12 }), err.stream, env), written: out.written }
+  }
+
+  it('stays below what is written, cut to the screen, and never inside of a line', () => {
+    const { output, written } = screen()
+    output.status('at work on something')
+    output.write('half a ')
+    output.status('still at it')
+    output.write('line\n')
+    output.status('')
+    expect(written).toEqual(['at work on…', '\r\x1b[2K', 'half a ', 'line\n', 'still at it', '\r\x1b[2K'])
+  })
+
+  it('is for terminals that can take it back', () => {
+    for (const { output, written } of [screen({}, false), screen({ TERM: 'dumb' })]) {
+      output.status('at work')
+      output.line('done')
+      expect(written).toEqual(['done\n'])
+    }
   })
 })

@@ -8,12 +8,17 @@ export class Output {
   readonly #out: NodeJS.WriteStream
   readonly #err: NodeJS.WriteStream
   readonly #coloured: (stream: NodeJS.WriteStream) => boolean
+  readonly #steers: boolean
   #framed = 0
+  #status = ''
+  #statusShown = false
+  #atStart = true
 
   constructor(out: NodeJS.WriteStream, err: NodeJS.WriteStream, env: NodeJS.ProcessEnv) {
     this.#out = out
     this.#err = err
     this.#coloured = (stream) => stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
+    this.#steers = env.TERM !== 'dumb'
     // `svc … | head` closes our output early: that ends the call, and is no failure.
     out.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
     // Remarks that nobody reads are no reason to give up.
@@ -31,9 +36,11 @@ export class Output {
 
   /** Lines in place of those that were shown this way before; only on a terminal. */
   frame(lines: readonly string[]): void {
-    const columns = this.#out.columns || 80
+    const { columns } = this
     const room = Math.max(1, (this.#out.rows || 24) - 1)
-    const shown = lines.slice(0, room).map((line) => fitted(printable(line), columns))
+    const left = lines.length - room
+    const cutOff = left > 0 ? [...lines.slice(0, room - 1), `… ${left + 1} more lines`] : lines
+    const shown = cutOff.map((line) => fitted(printable(line), columns))
     this.#out.write(
       `${this.#framed > 0 ? `\x1b[${this.#framed}A\x1b[J` : ''}${shown.map((line) => `${line}\n`).join('')}`,
     )
@@ -41,7 +48,42 @@ export class Output {
   }
 
   write(text: string): void {
-    this.#out.write(this.isTerminal ? printable(text) : text)
+    if (!this.isTerminal) {
+      this.#out.write(text)
+      return
+    }
+    const erased = this.#statusShown
+    this.#eraseStatus()
+    this.#out.write(printable(text))
+    if (text !== '') this.#atStart = text.endsWith('\n')
+    if (erased || this.#status !== '') this.#drawStatus()
+  }
+
+  /**
+   * A line that stays below what is written, in place of the one before; none when it is empty. Only on a terminal, and
+   * only while no line of text is half written.
+   */
+  status(text: string): void {
+    if (!this.isTerminal || !this.#steers) return
+    this.#eraseStatus()
+    this.#status = text
+    this.#drawStatus()
+  }
+
+  /** Columns of the screen. */
+  get columns(): number {
+    return this.#out.columns || 80
+  }
+
+  #eraseStatus(): void {
+    if (this.#statusShown) this.#out.write('\r\x1b[2K')
+    this.#statusShown = false
+  }
+
+  #drawStatus(): void {
+    if (this.#status === '' || !this.#atStart) return
+    this.#out.write(fitted(printable(this.#status), this.columns))
+    this.#statusShown = true
   }
 
   /** Text that a program wrote to its standard error. */
@@ -66,6 +108,7 @@ export class Output {
 
   /** A remark to the person, which is no part of the result. */
   note(text: string): void {
+    this.#eraseStatus()
     this.#err.write(`${this.#err.isTTY === true ? printable(text) : text}\n`)
   }
 

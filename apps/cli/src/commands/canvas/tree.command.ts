@@ -1,49 +1,41 @@
 import type { Command } from 'commander'
 import type { Client, RosterEntry } from '#sdk/index.js'
+import { type Drawn, followTree, mostDrawn } from '../../canvas/tree.follow.js'
 import { treeLines } from '../../canvas/tree.view.js'
-import { pause } from '../../clock.js'
 import { command, performs } from '../../invocation.js'
 import type { Shell } from '../../shell.js'
 
 interface TreeOptions {
   readonly live?: boolean
   readonly follow?: boolean
+  readonly watch?: boolean
 }
-
-/** Nodes of one drawing, and how often (ms) it is drawn anew. */
-const most = 5000
-const every = 1000
 
 export const registerTree = (canvas: Command, shell: Shell): void => {
   const made = command(canvas, 'tree [id]', {
     summary: 'Draw the nodes under their parents',
+    about: 'Watched where nothing can be drawn over, as in a pipe, it prints a line for each node that has changed.',
     examples: [
       ['svc canvas tree', 'all of them'],
-      ['svc canvas tree <id> --follow', 'a node and those below it, as they change; Ctrl-C ends it'],
+      ['svc canvas tree <id> --watch', 'a node and those below it, as they change; Ctrl-C ends it'],
       ['svc canvas tree --live', 'only those that are active or idle'],
     ],
   })
     .option('--live', 'only nodes that are active or idle')
-    .option('-f, --follow', 'draw it anew as it changes')
+    .option('-w, --watch', 'draw it anew as it changes')
+    .option('-f, --follow', 'the same')
   performs<TreeOptions>(made, shell, async ({ client, out, json, options }, id) => {
     const svc = await client()
-    for (;;) {
-      const { nodes, more } = await collect(svc, id, options.live)
-      if (json) for (const node of nodes) out.record(node)
-      else if (options.follow && out.isTerminal) out.frame(treeLines(nodes, out))
-      else for (const line of treeLines(nodes, out)) out.line(line)
-      if (more) out.note(`only the newest ${most} are shown: name one to see what is below it`)
-      if (!options.follow) return
-      await pause(every)
-    }
+    const collect = () => collected(svc, id, options.live)
+    if (options.follow || options.watch) return followTree(svc, out, { under: id, json, collect })
+    const { nodes, more } = await collect()
+    if (json) for (const node of nodes) out.record(node)
+    else for (const line of treeLines(nodes, out)) out.line(line)
+    if (more) out.note(`only the newest ${mostDrawn} are shown: name one to see what is below it`)
   })
 }
 
-const collect = async (
-  svc: Client,
-  under: string | undefined,
-  live: boolean | undefined,
-): Promise<{ nodes: RosterEntry[]; more: boolean }> => {
+const collected = async (svc: Client, under: string | undefined, live: boolean | undefined): Promise<Drawn> => {
   const nodes: RosterEntry[] = []
   for (let after: string | undefined; ; ) {
     const page = await svc.canvas.snapshot({
@@ -53,7 +45,7 @@ const collect = async (
       ...(after && { after }),
     })
     nodes.push(...page.nodes)
-    if (page.next_cursor === null || nodes.length >= most) return { nodes, more: page.next_cursor !== null }
+    if (page.next_cursor === null || nodes.length >= mostDrawn) return { nodes, more: page.next_cursor !== null }
     after = page.next_cursor
   }
 }
