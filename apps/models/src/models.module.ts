@@ -4,6 +4,7 @@ import { operations } from '#common/contract/index.js'
 import { Bus } from '#common/kernel/bus/bus.js'
 import { BusModule } from '#common/kernel/bus/bus.module.js'
 import { CLOCK, systemClock } from '#common/kernel/clock.js'
+import { SETTINGS } from '#common/kernel/config.js'
 import { Database } from '#common/kernel/database/database.js'
 import { Outbox } from '#common/kernel/database/outbox.js'
 import { Writer } from '#common/kernel/database/writer.js'
@@ -30,6 +31,7 @@ import { ReadinessRpc } from './readiness/readiness.rpc.js'
 import { ReadinessService } from './readiness/readiness.service.js'
 import { DatabaseSession } from './session/database-session.repository.js'
 import { Holders } from './session/holder.repository.js'
+import { AnswerSweep } from './turn/answer.sweep.js'
 import { TurnRepository } from './turn/turn.repository.js'
 import { TurnRpc } from './turn/turn.rpc.js'
 import { TurnService } from './turn/turn.service.js'
@@ -118,8 +120,19 @@ const features: Provider[] = [
     LOG,
   ),
   built(TurnSweep, Database, TurnRepository, Holders, CLOCK, LOG),
+  built(AnswerSweep, Database, TurnRepository, SETTINGS, CLOCK, LOG),
   built(UsageRelay, Database, Outbox, Bus, CLOCK, LOG),
-  built(ModelsLifetime, Database, DatabaseSession, ProviderRegistry, TurnService, UsageRelay, TurnSweep, SchemaThread),
+  built(
+    ModelsLifetime,
+    Database,
+    DatabaseSession,
+    ProviderRegistry,
+    TurnService,
+    UsageRelay,
+    TurnSweep,
+    AnswerSweep,
+    SchemaThread,
+  ),
   CredentialRpc,
   ConfigRpc,
   ReadinessRpc,
@@ -130,7 +143,8 @@ const features: Provider[] = [
 /** Home of the models: credentials, ladders, and every call of one. Any number of replicas share the work. */
 @Module({})
 export class ModelsModule {
-  static forRoot(setup: ServiceSetup, limits: CallLimits = defaultCallLimits): DynamicModule {
+  static forRoot(setup: ServiceSetup, given?: CallLimits): DynamicModule {
+    const limits = given ?? { ...defaultCallLimits, firstToken: setup.settings.SVC_FIRST_TOKEN_MS }
     const { NATS_URL: url, DATABASE_URL: database } = setup.settings
     if (!url || !database) throw new Error('models needs NATS_URL and DATABASE_URL')
     return {

@@ -57,6 +57,12 @@ export const settings = z.strictObject({
     .default('200000-265535'),
   /** Days for which the home and temporary files of a node are kept after its last process. */
   SVC_NODE_FILES_DAYS: count.min(1).default(30),
+  /** Days for which ended nodes are kept with all that they did; 0: until somebody prunes them. */
+  SVC_KEEP_NODES_DAYS: count.default(0),
+  /** Days for which the text of a model's answer is kept apart from the journal; 0: for ever. */
+  SVC_KEEP_ANSWERS_DAYS: count.default(30),
+  /** Days for which resolved questions are kept; 0: for ever. */
+  SVC_KEEP_QUESTIONS_DAYS: count.default(90),
   SVC_BROKER_CAP: count.default(64),
   SVC_BROKER_WARM: count.default(1),
   SVC_BROKER_REUSE: count.default(500),

@@ -67,7 +67,7 @@ describe('permissions of a service', () => {
       'svc.cmd.host.*.bash.run',
       'svc.cmd.host.*.files.*',
     ])
-    expect(sends('lifecycle')).toEqual(['svc.cmd.host.>', 'svc.cmd.models.ready'])
+    expect(sends('lifecycle')).toEqual(['svc.cmd.host.>', 'svc.cmd.models.ready', 'svc.cmd.models.readiness'])
     expect(sends('models')).toEqual(['svc.cmd.lifecycle.usage.record'])
   })
 

@@ -63,7 +63,7 @@ interface Reach {
  */
 const reach: Record<ServiceName, Reach> = {
   gateway: { calls: { lifecycle: ['>'], models: ['>'], host: ['*.bash.run', '*.files.*'] }, tail: 'follows' },
-  lifecycle: { calls: { host: ['>'], models: ['ready'] }, tail: 'publishes' },
+  lifecycle: { calls: { host: ['>'], models: ['ready', 'readiness'] }, tail: 'publishes' },
   models: { calls: { lifecycle: ['usage.record'] }, tail: 'none' },
   host: { calls: { lifecycle: ['host.>'] }, tail: 'none' },
 }
