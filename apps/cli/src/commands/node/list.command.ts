@@ -17,6 +17,7 @@ export const registerList = (node: Command, shell: Shell): void => {
     examples: [
       ['svc node list --status active', 'those at work'],
       ['svc node list --under <id>', 'a node and all below it'],
+      ['svc node list --hanging', 'those that may need you'],
       ['svc node list --all --json', 'every node, one record a line'],
     ],
   })
@@ -26,12 +27,14 @@ export const registerList = (node: Command, shell: Shell): void => {
     .option('--lifecycle <lifecycle>', 'terminal or resident')
     .option('--cwd <directory>', 'working in this directory')
     .option('--under <id>', 'at or below this node')
+    .option('--app <id>', 'of this application')
+    .option('--hanging', 'that hang: nothing comes of them, and they wait for nothing')
     .option('--text <text>', 'with this in the name or description')
     .option('--after <cursor>', 'the page after this cursor')
     .option('--limit <number>', 'entries a page, 1 to 200', wholeNumber)
     .option('--all', 'every page')
   performs<ListOptions>(made, shell, async ({ client, out, json, options }) => {
-    const { all, status, kind, mode, lifecycle, cwd, under, text, after, limit } = options
+    const { all, status, kind, mode, lifecycle, cwd, under, app, hanging, text, after, limit } = options
     const nodes = (await client()).nodes.list({
       status,
       kind,
@@ -39,6 +42,8 @@ export const registerList = (node: Command, shell: Shell): void => {
       lifecycle,
       cwd,
       under,
+      app,
+      hanging,
       text,
       after,
       limit,

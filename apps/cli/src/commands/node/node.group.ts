@@ -14,10 +14,14 @@ import { registerList } from './list.command.js'
 import { registerMessage } from './message.command.js'
 import { registerNew } from './new.command.js'
 import { registerOutcome } from './outcome.command.js'
+import { registerDemote, registerPromote } from './promote.command.js'
 import { registerReports } from './reports.command.js'
 import { registerResult } from './result.command.js'
 import { registerRetry } from './retry.command.js'
+import { registerReviveAll } from './revive-all.command.js'
+import { registerRoadmap } from './roadmap.command.js'
 import { registerShow } from './show.command.js'
+import { registerUpdate } from './update.command.js'
 import { registerWait } from './wait.command.js'
 import { registerWatch } from './watch.command.js'
 import { registerWorktreeAbandon, registerWorktreeClose } from './worktree.command.js'
@@ -34,6 +38,11 @@ export const registerNode = (program: Command, shell: Shell): void => {
     registerMessage,
     registerInterrupt,
     registerCancel,
+    registerUpdate,
+    registerPromote,
+    registerDemote,
+    registerRoadmap,
+    ...(shell.nodeId === undefined ? [registerReviveAll] : []),
     registerOutcome,
     registerWait,
     registerFaults,
