@@ -76,7 +76,7 @@ describe('the gauge', () => {
     expect(gaugeOf([begun(1, 'x'.repeat(400))], 50)).toEqual({ tokens: 150, fixed: 50, window: undefined })
     const journal = [
       begun(1, 'go'),
-      ...step(1, 1, 40_000, { tokens: 9500, window: 10_000, fixed: 9300 }),
+      ...step(1, 1, 40_000, { tokens: 9500, window: 10_000 }),
       compacted(0, 'short'),
     ]
     expect(gaugeOf(journal, 50).tokens).toBeLessThan(150)
@@ -98,7 +98,7 @@ describe('the gauge', () => {
 
 describe('the bands', () => {
   it('are told of once each, the higher in place of the lower, and again after the conversation was made smaller', () => {
-    const gauge = (tokens: number) => ({ tokens, window: 100, fixed: 0 })
+    const gauge = (tokens: number) => ({ tokens, window: 100 })
     expect(bandNote([], gauge(59), true)).toEqual([])
     const [hint] = bandNote([], gauge(60), true)
     const told: JournalEntry[] = [{ type: 'message', turn: 1, step: 1, role: 'user', content: [hint!] }]

@@ -17,7 +17,7 @@ const isTold = (journal: readonly JournalEntry[], band: Told): boolean =>
         entry.content.some((part) => noteOf(part)?.band === band),
     )
 
-const textOf = (band: Told, { tokens, window }: Required<Gauge>, canYield: boolean): string => {
+const textOf = (band: Told, { tokens, window }: Pick<Gauge, 'tokens' | 'window'>, canYield: boolean): string => {
   const full = `[Your context is ${Math.floor((100 * tokens) / (window as number))} % full.`
   if (!canYield) return `${full} Older parts of this conversation will be condensed soon: note what you must not lose.]`
   return band === 'hint'
@@ -28,7 +28,7 @@ const textOf = (band: Told, { tokens, window }: Required<Gauge>, canYield: boole
 /** What an agent is told as its context fills, once for each band. */
 export const bandNote = (
   journal: readonly JournalEntry[],
-  { tokens, window }: Gauge,
+  { tokens, window }: Pick<Gauge, 'tokens' | 'window'>,
   canYield: boolean,
 ): ContentPart[] => {
   if (window === undefined) return []

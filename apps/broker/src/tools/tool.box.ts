@@ -2,7 +2,7 @@ import { monotonic } from '#machine/clock.js'
 import { viewOfPlan } from '#machine/files/file.view.js'
 import { withoutToken } from '#machine/output/token.redaction.js'
 import { SvcError } from '#sdk/errors.js'
-import type { Assignment, JournalEntry, ToolDefinition } from '#sdk/generated/types.js'
+import type { JournalEntry, ToolDefinition } from '#sdk/generated/types.js'
 import { Ended, JournalMoved } from '../daemon/endings.js'
 import type { NodeSession } from '../node/node.session.js'
 import { askHumanTool } from './ask-human.tool.js'
@@ -47,14 +47,21 @@ export interface CallFacts {
 /** What every node has, whatever its persona says: by these its work ends and rests. */
 const fixed: readonly string[] = ['report', 'submit_result', 'wait', 'yield']
 
+/** The tool, offered as its node's persona says at the moment. */
 const chosenBy =
-  (persona: Assignment['persona']) =>
-  ({ name }: Tool): boolean =>
-    persona?.tools === undefined || persona.tools.includes(name) || fixed.includes(name)
+  (session: NodeSession) =>
+  (tool: Tool): Tool => ({
+    ...tool,
+    offered: () => {
+      const chosen = session.assignment.persona?.tools
+      const offered = chosen === undefined || chosen.includes(tool.name) || fixed.includes(tool.name)
+      return offered && (tool.offered?.() ?? true)
+    },
+  })
 
 /** The tools that a node's scopes and its work give it. */
 export const toolBoxOf = (session: NodeSession): ToolBox => {
-  const { cwd, persona, result_schema, scopes } = session.assignment
+  const { cwd, result_schema, scopes } = session.assignment
   const { plan, scratch_dir } = session.serve
   const files = new ConfinedFiles(cwd, scratch_dir, viewOfPlan(plan, { cwd, readable: [scratch_dir] }))
   const seen = new SeenFiles()
@@ -80,7 +87,7 @@ export const toolBoxOf = (session: NodeSession): ToolBox => {
     reportTool(session),
     ...(result_schema ? [submitResultTool(session, result_schema)] : []),
   ]
-  return new ToolBox(all.filter(chosenBy(persona)), {
+  return new ToolBox(all.map(chosenBy(session)), {
     mayAct: mayActWith(scopes),
     files,
     token: session.serve.token,

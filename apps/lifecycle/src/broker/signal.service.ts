@@ -11,13 +11,14 @@ import { SignalHub } from './signal.hub.js'
 import { WaitingSignals } from './waiting.signals.js'
 
 /** What a node is now: told first on every connect, since it may have changed after the bind. */
-export const changedSignal = ({ name, kind, mode, lifecycle, model }: NodeRecord): BrokerSignal => ({
+export const changedSignal = ({ name, kind, mode, lifecycle, model, persona }: NodeRecord): BrokerSignal => ({
   type: 'changed',
   name,
   kind,
   mode,
   lifecycle,
   model,
+  persona,
 })
 
 /** What the daemon wants of the broker that hosts a node: first as the rows show it, then as it changes. */

@@ -3,7 +3,7 @@ import { contract, type InputOf, type Node } from '#common/contract/index.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { type TxContext, Writer, type Written } from '#common/kernel/database/writer.js'
-import { SvcError } from '#common/kernel/errors.js'
+import { hasCode, SvcError } from '#common/kernel/errors.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { ModelCheck } from '../node/model-check.js'
 import { NodeAccess } from '../node/node.access.js'
@@ -11,6 +11,7 @@ import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { type NodeOperation, requireLegal } from '../node/node.rules.js'
 import { NodeService } from '../node/node.service.js'
+import { type KindDefaults, KindService } from '../persona/kind.service.js'
 import { RoadmapService } from '../roadmap/roadmap.service.js'
 import { NodeChanges } from './node.changes.js'
 import { promotedText } from './role.text.js'
@@ -32,16 +33,20 @@ export class RoleService {
     private readonly mail: MailRepository,
     private readonly access: NodeAccess,
     private readonly models: ModelCheck,
+    private readonly kinds: KindService,
     private readonly changes: NodeChanges,
     private readonly roadmaps: RoadmapService,
     private readonly shown: NodeService,
   ) {}
 
-  /** @throws SvcError not_found, illegal_transition (canceled; an orchestrator already), model_not_configured */
+  /** @throws SvcError not_found, illegal_transition (canceled; an orchestrator already), model_not_configured, validation_failed (kind) */
   async promote(ctx: Context, input: InputOf<typeof promote>): Promise<Written<Node>> {
     const { strength } = input
+    const taken = await this.kindOf(input.kind)
     const refusal =
-      strength && (await this.models.refusal(ctx, await this.nodes.get(this.database, input.id), { strength }))
+      taken instanceof SvcError
+        ? taken
+        : strength && (await this.models.refusal(ctx, await this.nodes.get(this.database, input.id), { strength }))
     return this.writer.once(ctx, { operation: promote.name, input }, async (within) => {
       const before = await this.locked(within, input.id, 'promote')
       if (before.mode === 'orchestrator') already('orchestrator', 'promote')
@@ -49,7 +54,7 @@ export class RoleService {
       if (refusal) throw refusal
       const node = this.changes.apply(within, before, {
         mode: 'orchestrator',
-        ...(input.kind !== undefined && { kind: input.kind }),
+        ...(input.kind !== undefined && { kind: input.kind, persona: (taken as KindDefaults).persona }),
         ...(strength !== undefined && { model: { strength } }),
         ...(input.resident !== undefined && { lifecycle: input.resident ? 'resident' : 'terminal' }),
       })
@@ -75,6 +80,16 @@ export class RoleService {
       within.tx.emit({ nodeId: node.id, type: 'node.demoted', data: { lifecycle: node.lifecycle } })
       return this.shown.show(this.changes.tellLifecycle(within, node))
     })
+  }
+
+  /** What its new kind gives it, or why it can't have that one. */
+  private async kindOf(kind: string | undefined): Promise<KindDefaults | SvcError | undefined> {
+    try {
+      return kind === undefined ? undefined : await this.kinds.require(kind)
+    } catch (error) {
+      if (hasCode(error, 'validation_failed')) return error
+      throw error
+    }
   }
 
   private async locked(ctx: TxContext, id: string, operation: NodeOperation): Promise<NodeRecord> {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { SvcError } from '#common/kernel/errors.js'
+import { take } from '#common/testing/wait-for.js'
 import { LifecycleUnderTest } from '../../../../test/support/lifecycle-service.js'
 
 let lifecycle: LifecycleUnderTest
@@ -72,6 +73,15 @@ describe('a persona of the owner', () => {
     await write('captain.md', '---\n---\nYou obey.')
     expect((await lifecycle.running({ kind: 'captain' })).assignment.persona).toEqual({ role: 'You obey.' })
     expect((await lifecycle.create({ kind: 'captain', mode: 'base', lifecycle: 'terminal' })).mode).toBe('base')
+  })
+
+  it('is taken on by a node that is promoted, and heard by its broker', async () => {
+    await write('admiral.md', '---\n---\nYou command fleets.')
+    const { node, broker } = await lifecycle.running()
+    await expect(lifecycle.call('nodes.promote', { id: node.id, kind: 'ghost' })).rejects.toThrow(/no kind "ghost"/)
+    const heard = take(broker.signals(), (signal) => signal.type === 'changed' && signal.kind === 'admiral')
+    expect(await lifecycle.call('nodes.promote', { id: node.id, kind: 'admiral' })).toMatchObject({ kind: 'admiral' })
+    expect((await heard).at(-1)).toMatchObject({ persona: { role: 'You command fleets.' } })
   })
 
   it('counts before a built-in kind of its name', async () => {

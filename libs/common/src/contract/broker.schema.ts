@@ -234,6 +234,7 @@ export const brokerSignal = z.discriminatedUnion('type', [
       mode: z.enum(['base', 'orchestrator']),
       lifecycle: z.enum(['terminal', 'resident']),
       model: z.object({ strength: z.string(), override: z.string().optional() }),
+      persona: persona.nullable(),
     })
     .meta({ description: 'What the node is now, where the assignment said otherwise' }),
 ])

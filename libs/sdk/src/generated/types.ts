@@ -155,6 +155,7 @@ export type BrokerSignal = {
     strength: string
     override?: string
   }
+  persona: Persona | null
 }
 
 export interface CallUsage {
