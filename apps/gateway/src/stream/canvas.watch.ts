@@ -87,7 +87,8 @@ export class CanvasWatch implements OnModuleInit {
       for (let readAt = this.clock.monotonic(); client.isOpen; readAt = this.clock.monotonic()) {
         await this.#show(client, page)
         if (!page.more) await this.#quiet(page, wake)
-        if (!page.more) await pause(this.clock, readAt + gather - this.clock.monotonic(), client.over.signal)
+        const early = readAt + gather - this.clock.monotonic()
+        if (!page.more && early > 0) await pause(this.clock, early, client.over.signal)
         if (!client.isOpen) return
         wake.clear()
         page = await this.#readInTheEnd(ctx, { types, under, after: page.position, limit: pageSize, from: 'now' })
