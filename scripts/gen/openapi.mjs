@@ -20,6 +20,7 @@ const tagTexts = {
   files: 'Files of the machine, by absolute path',
   bash: 'Shell commands on the machine',
   human: 'What agents and applications ask a person',
+  retention: 'How long what is kept, and how much room it takes',
   sandbox: 'How programs of nodes are held on each machine',
   health: 'Liveness of the application listener',
 }

@@ -100,6 +100,9 @@ import { ProfileRpc } from './profile/profile.rpc.js'
 import { ProfileService } from './profile/profile.service.js'
 import { ReportRepository } from './report/report.repository.js'
 import { ReportService } from './report/report.service.js'
+import { RetentionRepository } from './retention/retention.repository.js'
+import { RetentionRpc } from './retention/retention.rpc.js'
+import { RetentionService } from './retention/retention.service.js'
 import { OwedRepository } from './revival/owed.repository.js'
 import { ReviveAllRpc } from './revival/revive-all.rpc.js'
 import { ReviveAllService } from './revival/revive-all.service.js'
@@ -317,6 +320,9 @@ export class LifecycleModule {
         SandboxRpc,
         Launcher,
         Supervisor,
+        RetentionRepository,
+        RetentionService,
+        RetentionRpc,
         Housekeeping,
         SchemaChecker,
         Leader,

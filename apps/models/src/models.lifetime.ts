@@ -8,6 +8,7 @@ import type { Database } from '#common/kernel/database/database.js'
 import type { SchemaThread } from '#common/kernel/schema/schema.thread.js'
 import type { ProviderRegistry } from './provider/provider.registry.js'
 import { channels, type DatabaseSession } from './session/database-session.repository.js'
+import type { AnswerSweep } from './turn/answer.sweep.js'
 import type { TurnService } from './turn/turn.service.js'
 import type { TurnSweep } from './turn/turn.sweep.js'
 import type { UsageRelay } from './usage/usage.relay.js'
@@ -26,6 +27,7 @@ export class ModelsLifetime
     private readonly turns: TurnService,
     private readonly relay: UsageRelay,
     private readonly sweep: TurnSweep,
+    private readonly answers: AnswerSweep,
     private readonly schemas: SchemaThread,
   ) {}
 
@@ -38,10 +40,12 @@ export class ModelsLifetime
   onApplicationBootstrap(): void {
     this.relay.start()
     this.sweep.start()
+    this.answers.start()
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     this.sweep.stop()
+    this.answers.stop()
     await this.turns.drain(DRAIN_WITHIN)
     await this.relay.stop()
   }

@@ -25,6 +25,7 @@ const spent = `n.status = ANY ($1::text[]) AND n.status IN ('done', 'dead', 'can
   AND n.broker_state IS NULL
   AND (n.worktree IS NULL OR n.worktree ->> 'state' IN ('closed', 'abandoned'))
   AND NOT EXISTS (SELECT 1 FROM canvas.jobs b WHERE b.node_id = n.id AND b.status = 'running')
+  AND NOT EXISTS (SELECT 1 FROM canvas.human_requests q WHERE q.node_id = n.id AND q.status = 'pending')
   AND NOT EXISTS (SELECT 1 FROM canvas.subscriptions s JOIN canvas.nodes watcher ON watcher.id = s.subscriber
                    WHERE s.publisher = n.id AND watcher.status IN ('active', 'idle'))`
 

@@ -12,11 +12,6 @@ import type { HumanRequestRecord } from './human-request.record.js'
 const jsonColumns = new Set(['pages', 'default_response', 'response', 'asked_by', 'resolved_by'])
 const columnValue = (name: string, value: unknown): unknown => (jsonColumns.has(name) ? json(value) : value)
 
-export interface OpenQuestion {
-  readonly id: string
-  readonly title: string
-}
-
 /** An open request with what is known of its node. */
 export interface Ticket {
   readonly id: string
@@ -85,14 +80,6 @@ export class HumanRequestRepository {
       [principal],
     )
     return row?.open ?? 0
-  }
-
-  /** What a node waits for a person to answer, oldest first. */
-  openOf(reader: Reader, nodeId: string): Promise<OpenQuestion[]> {
-    return reader.query<OpenQuestion>(
-      `SELECT id, title FROM canvas.human_requests WHERE node_id = $1 AND status = 'pending' ORDER BY created_at, id`,
-      [nodeId],
-    )
   }
 
   /** Open requests of these nodes, locked in id order. */

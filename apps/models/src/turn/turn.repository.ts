@@ -49,6 +49,19 @@ const OPEN_HOLDERS = "SELECT DISTINCT holder FROM models.calls WHERE status = 's
 const FORSAKE_ALL = `UPDATE models.calls SET status = 'outcome_unknown', ended_at = $2
   WHERE holder = $1 AND status = 'started' RETURNING 1`
 
+const EXPIRE = `UPDATE models.calls SET status = 'outcome_unknown'
+  WHERE ${OF_STEP} AND attempt = $4 AND status = 'completed' AND response IS NULL`
+
+const DROP_ANSWERS = `UPDATE models.calls SET response = NULL
+  WHERE (node_id, turn, step, attempt) IN (
+    SELECT node_id, turn, step, attempt FROM models.calls
+     WHERE response IS NOT NULL AND started_at < $1 AND ended_at < $1 ORDER BY started_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  RETURNING 1`
+
+const NOTE_DROPPED = `INSERT INTO models.retention AS kept (class, last_run_at, removed, removed_total) VALUES ('answers', $1, $2, $2)
+  ON CONFLICT (class) DO UPDATE SET last_run_at = excluded.last_run_at, removed = excluded.removed,
+    removed_total = kept.removed_total + excluded.removed`
+
 const FINISH = `UPDATE models.calls SET status = $6, ended_at = $7, provider = $8, model = $9, response = $10, error = $11,
     input_tokens = $12, output_tokens = $13, cached_tokens = $14, cost_usd = $15
   WHERE ${OF_STEP} AND attempt = $4 AND holder = $5 AND status = 'started'`
@@ -86,6 +99,20 @@ export class TurnRepository {
   /** As `forsake`, of everything that a holder left open; answers how many attempts that were. */
   async forsakeAll(reader: Reader, holder: string, now: number): Promise<number> {
     return (await reader.query(FORSAKE_ALL, [holder, new Date(now)])).length
+  }
+
+  /** Gives up an attempt whose answer was kept no longer: what it said nobody knows any more. */
+  async expire(reader: Reader, key: StepKey, { attempt }: RecordedCall): Promise<void> {
+    await reader.query(EXPIRE, [...ofStep(key), attempt])
+  }
+
+  /** Forgets what the oldest answers said that ended before then; the record of the call stays. Answers how many. */
+  async dropAnswers(reader: Reader, before: number, limit: number): Promise<number> {
+    return (await reader.query(DROP_ANSWERS, [new Date(before), limit])).length
+  }
+
+  async noteDropped(reader: Reader, dropped: number, now: number): Promise<void> {
+    await reader.query(NOTE_DROPPED, [new Date(now), dropped])
   }
 
   /** Records an attempt's end; answers whether it was still open. */

@@ -116,9 +116,16 @@ export class TurnService {
       const claim = await this.turns.claim(this.database, key, by)
       if (claim) return this.#buy(key, call, job, claim)
       const newest = await this.turns.newest(this.database, key)
-      if (newest?.status === 'completed') return this.#readBack(key, hash, job, newest)
+      if (newest?.status === 'completed' && newest.answer !== null) return this.#readBack(key, hash, job, newest)
+      if (newest?.status === 'completed') await this.#expire(key, newest)
       if (newest?.status === 'started') await this.#await(key, job, newest)
     }
+  }
+
+  /** An answer that nobody asked for again within weeks is kept no longer; who does after all buys another. */
+  async #expire(key: StepKey, newest: RecordedCall): Promise<void> {
+    this.log.warn({ call: nameOf(key), attempt: newest.attempt }, 'a recorded answer is kept no longer')
+    await this.turns.expire(this.database, key, newest)
   }
 
   #readBack(key: StepKey, hash: string, job: TurnJob, { answer, requestHash, unknown }: RecordedCall): void {

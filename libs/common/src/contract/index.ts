@@ -16,6 +16,7 @@ import { nodeContextOperations } from './node-context.operations.js'
 import { nodeWaitOperations } from './node-wait.operations.js'
 import { personaOperations } from './persona.operations.js'
 import { profileOperations } from './profile.operations.js'
+import { retentionOperations } from './retention.operations.js'
 import { sandboxOperations } from './sandbox.operations.js'
 import { systemOperations } from './system.operations.js'
 import { viewerOperations } from './viewer.operations.js'
@@ -44,6 +45,7 @@ export const operations = [
   ...bashOperations,
   ...modelOperations,
   ...sandboxOperations,
+  ...retentionOperations,
   ...internalOperations,
   ...jobInternalOperations,
   ...worktreeInternals,
@@ -81,5 +83,6 @@ export type { FaultEpisode } from './node-wait.operations.js'
 export { type Kind, kind } from './persona.operations.js'
 export * from './persona.schema.js'
 export * from './profile.schema.js'
+export { type Retention, retention } from './retention.operations.js'
 export { consentSentence, type SandboxState, sandboxLevels } from './sandbox.operations.js'
 export * from './worktree.schema.js'

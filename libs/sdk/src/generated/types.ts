@@ -1671,6 +1671,28 @@ export interface ReportBody {
   attachments?: AttachmentInput[]
 }
 
+export interface Retention {
+  classes: {
+    class: string
+    what: string
+    /** How long, in words. */
+    kept: string
+    /** How long, where time decides; null: for ever, or as long as something else. */
+    days: number | null
+    /** The setting that changes it. */
+    setting: string | null
+    /** About how many rows it has. */
+    rows: number
+    /** What its tables take on the disk, with their indexes. */
+    bytes: number
+    last_run_at: string | null
+    /** What the last run removed. */
+    removed: number
+    removed_total: number
+  }[]
+  database_bytes: number
+}
+
 export interface ReviveAllAnswer {
   nodes: {
     id: string

@@ -3,6 +3,7 @@ import type { Shell } from '../../shell.js'
 import { registerConnect } from './connect.command.js'
 import { registerDoctor } from './doctor.command.js'
 import { registerDown } from './down.command.js'
+import { registerRetention } from './retention.command.js'
 import { registerSandbox } from './sandbox.command.js'
 import { registerStatus } from './status.command.js'
 import { registerUp } from './up.command.js'
@@ -19,4 +20,5 @@ export const registerSys = (program: Command, shell: Shell): void => {
   registerConnect(sys, shell)
   registerDoctor(sys, shell)
   registerSandbox(sys, shell)
+  registerRetention(sys, shell)
 }
