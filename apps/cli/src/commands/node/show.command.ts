@@ -30,8 +30,10 @@ const pairsOf = (node: Node): [string, string | number | null][] => [
   ['cwd', node.cwd],
   ['worktree', node.worktree && worktreeText(node.worktree)],
   ['parent', node.parent_id],
+  ['copy of', node.forked_from && `${node.forked_from.node_id} after its turn ${node.forked_from.turn}`],
+  ['succeeds', node.succeeds && `${node.succeeds} (${node.succession?.replace('_', ' ')})`],
   ['scopes', node.scopes.join(' ')],
-  ['generation', `${node.generation}, engagement ${node.engagement}, ${node.cycles} cycles`],
+  ['generation', `${node.generation}, engagement ${node.engagement}, context ${node.context}, ${node.cycles} cycles`],
   [
     'broker',
     node.broker && `pid ${node.broker.pid} on ${node.broker.host_id}, seen ${ago(node.broker.heartbeat_at)} ago`,
