@@ -7,6 +7,7 @@ import { JournalRepository } from '../broker/journal.repository.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { NodeTransitions } from '../node/node.transition.js'
+import { RoadmapRepository } from '../roadmap/roadmap.repository.js'
 import { ContextRepository } from './context.repository.js'
 import { kickoffText } from './kickoff.text.js'
 
@@ -25,6 +26,7 @@ export class Kickoffs {
     private readonly contexts: ContextRepository,
     private readonly nodes: NodeRepository,
     private readonly journal: JournalRepository,
+    private readonly roadmaps: RoadmapRepository,
     private readonly transitions: NodeTransitions,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -35,8 +37,9 @@ export class Kickoffs {
     const mailId = await this.contexts.unwrittenKickoff(ctx.tx, node.id)
     if (mailId === undefined) return node
     const { head, unfinished } = await this.closeContext(ctx, node)
-    const [mandate, reports, children, jobs, predecessor] = await Promise.all([
+    const [mandate, roadmap, reports, children, jobs, predecessor] = await Promise.all([
       this.contexts.mandate(ctx.tx, node.id, node.engagement),
+      this.roadmaps.find(ctx.tx, node.id),
       this.contexts.reports(ctx.tx, node.context === 1 ? (node.succeeds ?? node.id) : node.id, reportsShown),
       this.contexts.liveChildren(ctx.tx, node.id),
       this.contexts.liveJobs(ctx.tx, node.id),
@@ -48,6 +51,7 @@ export class Kickoffs {
       node,
       mandate,
       predecessor,
+      roadmap: roadmap?.text,
       reports,
       children,
       jobs,

@@ -12,6 +12,7 @@ import { NodeRepository } from '../node/node.repository.js'
 import { NodeTransitions } from '../node/node.transition.js'
 import { ReportRepository } from '../report/report.repository.js'
 import { ReportService } from '../report/report.service.js'
+import { RoadmapRepository } from '../roadmap/roadmap.repository.js'
 import { LaunchQueue } from '../supervision/launch.queue.js'
 import { ContextRepository } from './context.repository.js'
 import { Kickoffs } from './kickoff.service.js'
@@ -30,6 +31,7 @@ export class TakeOver {
     private readonly reporting: ReportService,
     private readonly cancels: CancelService,
     private readonly transitions: NodeTransitions,
+    private readonly roadmaps: RoadmapRepository,
     private readonly signals: SignalHub,
     private readonly launches: LaunchQueue,
     private readonly inProgress: InProgressStore,
@@ -42,6 +44,7 @@ export class TakeOver {
     const old = family.node
     if (how.cancelBelow) await this.cancels.cancelBelow(ctx, old.id)
     await this.conclude(ctx, family, root)
+    await this.copyRoadmap(ctx, old.id, root.id)
     this.successions.moveSubscriptions(ctx.tx, old.id, root.id)
     await this.moveChildren(ctx, old, root)
     this.successions.moveUnreadMail(ctx.tx, old.id, root.id)
@@ -63,6 +66,12 @@ export class TakeOver {
       this.signals.send(old.id, { type: 'stop', reason: 'another root has taken its place' })
       this.launches.stop(old.id, old.generation)
     })
+  }
+
+  /** The plan goes on with the new root; its earlier versions stay with the old one. */
+  private async copyRoadmap(ctx: TxContext, from: string, to: string): Promise<void> {
+    const plan = await this.roadmaps.find(ctx.tx, from)
+    if (plan) this.roadmaps.write(ctx.tx, { ...plan, node_id: to, version: 1 })
   }
 
   /** Children that were not canceled work for the new root, with all below them: it reaches them as the old one did. */

@@ -212,6 +212,17 @@ describe('a fresh context', () => {
     for (const part of [`mason (${child.id}`, job.id, 'half of it stands']) expect(kickoff).toContain(part)
   })
 
+  it('of an orchestrator has its roadmap, and so has the root that takes its place', async () => {
+    const { node, broker } = await atWork()
+    await lifecycle.call('nodes.promote', { id: node.id, roadmap: '- [ ] lay the keel' })
+    await yieldNode(node.id)
+    await broker.append({ type: 'turn_ended', turn: 1, status: 'completed' })
+    expect(bodies((await lifecycle.bound(node.id, 2)).assignment.mail)[0]).toContain('- [ ] lay the keel')
+    const { node: next } = await lifecycle.call('nodes.recycle', { id: node.id })
+    expect(bodies((await lifecycle.bound(next.id)).assignment.mail)[0]).toContain('- [ ] lay the keel')
+    expect(await lifecycle.call('nodes.roadmap.retrieve', { id: next.id })).toMatchObject({ version: 1 })
+  })
+
   it('is not begun by a node that was canceled meanwhile', async () => {
     const { node, broker } = await atWork()
     await yieldNode(node.id)
