@@ -15,6 +15,9 @@ export interface Kickoff {
   readonly unfinished?: (UnfinishedTurn & { readonly mail: readonly { readonly body: string }[] }) | undefined
 }
 
+/** Characters of what the node was given, of the first and of the present piece of work, and of its roadmap: all fits one entry of the journal. */
+const mandateLength = 200_000
+const roadmapLength = 150_000
 /** Characters of one report, and of one text that a cut turn was given. */
 const reportLength = 4000
 const givenLength = 16_000
@@ -31,12 +34,14 @@ const opening = ({ node, predecessor }: Kickoff): string => {
   return `This is context ${node.context} of your work. Your conversation begins anew: you remember nothing of what was said before. Who you are, your files, your subscriptions and your mail are the same. What follows is what was kept.`
 }
 
+const joined = (tasks: readonly Task[]): string => shortened(tasks.map(({ body }) => body).join('\n\n'), mandateLength)
+
 const mandateOf = (tasks: readonly Task[]): string[] => {
   const first = tasks.filter(({ engagement }) => engagement === 1)
   const present = tasks.filter(({ engagement }) => engagement > 1)
   return [
-    ...(first.length ? [block('What you were made for', first.map(({ body }) => body).join('\n\n'))] : []),
-    ...(present.length ? [block('Your present piece of work', present.map(({ body }) => body).join('\n\n'))] : []),
+    ...(first.length ? [block('What you were made for', joined(first))] : []),
+    ...(present.length ? [block('Your present piece of work', joined(present))] : []),
   ]
 }
 
@@ -54,7 +59,7 @@ export const kickoffText = (kickoff: Kickoff): string => {
   return [
     opening(kickoff),
     ...mandateOf(mandate),
-    ...(roadmap === undefined ? [] : [block('Your roadmap', roadmap)]),
+    ...(roadmap === undefined ? [] : [block('Your roadmap', shortened(roadmap, roadmapLength))]),
     ...(node.yield_note === null ? [] : [block('The note that was left for you', node.yield_note)]),
     ...(reports.length === 0
       ? []
