@@ -25,8 +25,14 @@ export class SuccessionRepository {
     tx.send('UPDATE canvas.subscriptions SET publisher = $2 WHERE publisher = $1', [from, to])
   }
 
-  /** Mail that nobody has read goes over in its order; what a turn of the old root took in stays there. */
+  /** Mail that nobody has read goes over in its order, with what it carries; what a turn of the old root took in stays there. */
   moveUnreadMail(tx: Tx, from: string, to: string): void {
+    tx.send(
+      `UPDATE canvas.attachments SET node_id = $2 WHERE node_id = $1 AND id IN (
+         SELECT carried ->> 'id' FROM canvas.mail m, json_array_elements(m.attachments) carried
+          WHERE m.node_id = $1 AND m.acknowledged_at IS NULL AND m.kind <> 'kickoff')`,
+      [from, to],
+    )
     tx.send(
       `WITH unread AS (
          SELECT id, row_number() OVER (ORDER BY seq) AS place FROM canvas.mail

@@ -5,6 +5,7 @@ import { InProgressStore } from '../broker/in-progress.store.js'
 import { SignalHub } from '../broker/signal.hub.js'
 import { CancelService } from '../cancel/cancel.service.js'
 import type { Kin } from '../cancel/kin.repository.js'
+import { HumanRequestRepository } from '../human/human-request.repository.js'
 import { JobLive } from '../job/job.live.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import type { NodeRecord } from '../node/node.record.js'
@@ -27,6 +28,7 @@ export class TakeOver {
     private readonly contexts: ContextRepository,
     private readonly kickoffs: Kickoffs,
     private readonly mail: MailRepository,
+    private readonly questions: HumanRequestRepository,
     private readonly reports: ReportRepository,
     private readonly reporting: ReportService,
     private readonly cancels: CancelService,
@@ -48,6 +50,7 @@ export class TakeOver {
     this.successions.moveSubscriptions(ctx.tx, old.id, root.id)
     await this.moveChildren(ctx, old, root)
     this.successions.moveUnreadMail(ctx.tx, old.id, root.id)
+    this.questions.handOver(ctx.tx, old.id, root.id)
     this.begin(ctx, root, await this.taskOf(ctx, root))
     if (root.broker_state !== 'bound') return
     await this.kickoffs.write(ctx, root)

@@ -237,6 +237,26 @@ describe('cancel', () => {
   })
 })
 
+describe('a root that takes the place of another', () => {
+  it('is told the answers to what that one asked, and finds what its mail carries', async () => {
+    const { node, request } = await resting()
+    await lifecycle.call('nodes.message', {
+      id: node.id,
+      body: 'see',
+      tier: 'deferred',
+      attachments: [{ name: 'a', text: 'carried' }],
+    })
+    const recycled = await lifecycle.call('nodes.recycle', { id: node.id })
+    await respond(request.id)
+    const { broker, assignment } = await lifecycle.bound(recycled.node.id)
+    const mail = [...assignment.mail, ...(await broker.claim()).mail]
+    expect(mail.map(({ kind }) => kind)).toContain('answer')
+    const carried = mail.find(({ attachments }) => attachments)?.attachments?.[0]
+    const found = await broker.call('nodes.attachments.retrieve', { attachment_id: carried?.id })
+    expect(Buffer.from(found.base64, 'base64').toString()).toBe('carried')
+  })
+})
+
 describe('retrieve', () => {
   it('waits until it is resolved', async () => {
     const request = await ask(ownerContext())
