@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { SvcError } from '#common/kernel/errors.js'
 import { take } from '#common/testing/wait-for.js'
 import { LifecycleUnderTest } from '../../../../test/support/lifecycle-service.js'
+import { PersonaDirectory } from './persona.directory.js'
 
 let lifecycle: LifecycleUnderTest
 let directory: string
@@ -112,6 +113,7 @@ describe('a persona of the owner', () => {
       for (const kind of ['../outside', 'a/b', '.hidden', 'UPPER']) {
         expect(await refusal(kind)).toMatchObject({ code: 'validation_failed' })
       }
+      expect(await new PersonaDirectory(directory).find('../outside')).toBeUndefined()
       await write('.hidden.md', '---\n---\nYou hide.')
       const names = (await lifecycle.call('kinds.list', {})).data.map(({ kind }) => kind)
       expect(names).not.toContain('.hidden')
