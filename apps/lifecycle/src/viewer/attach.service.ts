@@ -34,10 +34,13 @@ export class AttachService {
   /** @throws SvcError not_found, no_live_broker, service_unavailable when its host can't be reached, owner_required */
   async attach(ctx: Context, id: string): Promise<Attached> {
     if (ctx.actor.kind !== 'owner') throw new SvcError('owner_required')
-    const { status, generation } = await this.nodes.get(this.database, id)
-    const host = this.hosts.hostOf(id, generation)
-    if (!host) throw new SvcError('no_live_broker', `The node is ${status}; no process hosts it.`, { state: status })
-    const { host_id } = host
+    const { status, generation, broker_state, broker_host_id } = await this.nodes.get(this.database, id)
+    const bound = broker_state === 'bound' ? broker_host_id : null
+    const host_id = bound ?? this.hosts.hostOf(id, generation)?.host_id
+    const over = status === 'canceled' || status === 'dead'
+    if (host_id === undefined || over) {
+      throw new SvcError('no_live_broker', `The node is ${status}; no process hosts it.`, { state: status })
+    }
     const { path } = await this.bus.call(
       contract['host.broker.attach'],
       ctx,
