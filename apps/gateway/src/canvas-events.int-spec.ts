@@ -173,6 +173,20 @@ describe('the stream of all events', () => {
     expect(read).not.toContain('overflow')
   })
 
+  // Watchers once stayed when a page was loaded anew, and each of them delivered everything once more.
+  it('is one stream for a page that is loaded again and again', async () => {
+    const node = wire.create()
+    for (let load = 0; load < 8; load += 1) (await watch(`?after=${wire.log.length}`)).close()
+    const last = await watch(`?after=${wire.log.length}`)
+    await waitFor(() => gateway.running.app.get(CanvasWatch).followers === 1, { what: 'those that left to be gone' })
+    const events = [wire.record(node, 'node.bound'), wire.record(node, 'node.idle')]
+    await sees(
+      last,
+      events.map(({ id }) => id),
+    )
+    expect(watchers.slice(0, -1).flatMap(({ events: seen }) => seen)).toEqual([])
+  })
+
   it('is for a proxy not to keep: its headers say so, and it is never silent for long', async () => {
     const response = await gateway.open({
       path: '/v1/canvas/events',
