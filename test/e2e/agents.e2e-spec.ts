@@ -128,6 +128,45 @@ describe('an agent that hands its work on', () => {
   }
 })
 
+describe('agents that hand everything on', () => {
+  // Fault 19.
+  it('come to an end eight deep, where the last one is told to do the work itself', async () => {
+    const cwd = directory('deep')
+    script('dig on', ({ said, tool, user }) => {
+      if (said === 0) return call('spawn', { prompt: 'dig on' })
+      if (tool.some((text) => text.includes('do this piece of work yourself'))) return report('the ground')
+      return user.some((text) => text.includes('the ground')) ? report('the ground') : call('wait', {})
+    })
+
+    const top = await client.nodes.create({ prompt: 'dig on', cwd, lifecycle: 'terminal' })
+
+    expect(await settled(top.id)).toMatchObject({ status: 'done', final_report: { body: 'the ground' } })
+    expect((await belowOf(top)).map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 'done'))
+  })
+})
+
+describe('an agent that makes itself an orchestrator', () => {
+  it('keeps a roadmap from its next step on, and stays', async () => {
+    const cwd = directory('promoted')
+    script('grow', ({ said }) => {
+      if (said === 0) return call('promote', { roadmap: '# Grow', resident: true })
+      if (said === 1) return call('roadmap', { action: 'write', text: '# Grow\n1. taller', if_match: 1 })
+      return { text: 'I have a plan.' }
+    })
+
+    const node = await client.nodes.create({ prompt: 'grow', cwd, lifecycle: 'terminal' })
+    await settled(node.id)
+
+    expect(await client.nodes.retrieve(node.id)).toMatchObject({
+      mode: 'orchestrator',
+      lifecycle: 'resident',
+      status: 'idle',
+    })
+    const roadmap = await client.request<{ text: string }>('GET', `/v1/nodes/${node.id}/roadmap`)
+    expect(roadmap.text).toBe('# Grow\n1. taller')
+  })
+})
+
 describe('an agent that gives up its context', () => {
   it('begins anew with its note and its mandate, and its children find it there', async () => {
     const cwd = directory('fresh')

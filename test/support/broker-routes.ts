@@ -149,7 +149,7 @@ export class PlayedNode {
         this.waits.push(body)
         return json(response, { reached: false })
       case 'POST promote':
-        return json(response, {})
+        return json(response, { ...this.#assignment(), mode: 'orchestrator' })
       case 'POST yield':
         this.notes.push(String(body.note))
         return json(response, {})

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { newId } from '#common/kernel/ids.js'
-import { text, toolCall } from '../../../../test/support/broker-routes.js'
-import { ended, outputsOf, RunningBroker, setStage, succeed, work } from '../../../../test/support/running-broker.js'
+import { toolCall } from '../../../../test/support/broker-routes.js'
+import { ended, outputsOf, setStage, succeed, work } from '../../../../test/support/running-broker.js'
 
 const stage = setStage()
 const child = newId('node')
@@ -241,29 +241,19 @@ describe('roadmap and promote', () => {
         ['roadmap', { action: 'read' }],
         ['promote', { roadmap: '# Goal', resident: true }],
       ],
-      [['roadmap', { action: 'write', text: '# Goal\n1. look' }]],
+      [
+        ['roadmap', { action: 'read' }],
+        ['promote', {}],
+      ],
+      [['roadmap', { action: 'write', text: '# Goal' }]],
       [['roadmap', { action: 'read' }]],
     ])
     await ended(node)
-    expect(outputsOf(node)[0]).toContain('There is no tool "roadmap"')
-    expect(node.requests).toContain('POST promote')
-
-    await stage.broker.kill()
-    stage.broker = new RunningBroker()
-    const orchestrator = work(
-      stage,
-      stage.routes.node({ cwd: stage.cwd, mode: 'orchestrator' }, ({ step }) => {
-        if (step === 1) return [toolCall('1', 'roadmap', { action: 'read' })]
-        if (step === 2) return [toolCall('2', 'roadmap', { action: 'write', text: '# Goal' })]
-        if (step === 3) return [toolCall('3', 'roadmap', { action: 'read' }), toolCall('4', 'promote', {})]
-        return [text('done')]
-      }),
-    )
-    await ended(orchestrator)
-    const [none, written, read, promote] = outputsOf(orchestrator)
+    const [early, , none, twice, written, read] = outputsOf(node)
+    expect(early).toContain('There is no tool "roadmap"')
     expect(none).toContain('There is none yet: write one.')
+    expect(twice).toContain('There is no tool "promote"')
     expect(written).toBe('Written: version 1.')
     expect(read).toBe('[version 1]\n# Goal')
-    expect(promote).toContain('There is no tool "promote"')
   })
 })

@@ -8,7 +8,7 @@ import { DaemonClient } from '../daemon/daemon.client.js'
 import { DeltaFeed } from '../daemon/delta.feed.js'
 import { Ended } from '../daemon/endings.js'
 import { type Entry, JournalClient, type Next } from '../daemon/journal.client.js'
-import { SignalFeed } from '../daemon/signal.feed.js'
+import { type Changed, SignalFeed } from '../daemon/signal.feed.js'
 import type { Serve } from '../host-link.js'
 import type { ToolProcesses } from '../process/tool-process.js'
 import type { ViewerDesk } from '../viewer/viewer.desk.js'
@@ -50,9 +50,7 @@ export class NodeSession {
       onMail: (mail) => this.#onMail(mail),
       onInterrupt: (turn) => this.#onInterrupt(turn),
       onStop: (reason) => this.end(new Ended(reason)),
-      onChanged: ({ type: _, ...now }) => {
-        this.given = { ...this.given, ...now }
-      },
+      onChanged: ({ type: _, ...now }) => this.change(now),
     })
   }
 
@@ -75,6 +73,11 @@ export class NodeSession {
   /** What the node is and owes, as of now: its owner may change parts of it while it works. */
   get assignment(): Assignment {
     return this.given
+  }
+
+  /** What the node is from now on. */
+  change(now: Partial<Omit<Changed, 'type'>>): void {
+    this.given = { ...this.given, ...now }
   }
 
   /** Fires, with the reason, when this broker must leave its node. */

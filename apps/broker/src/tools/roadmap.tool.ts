@@ -1,4 +1,5 @@
 import { SvcError } from '#sdk/errors.js'
+import type { Node } from '#sdk/generated/types.js'
 import { hasCode } from '../daemon/endings.js'
 import type { NodeSession } from '../node/node.session.js'
 import { keyOf } from './call.key.js'
@@ -90,7 +91,10 @@ export const promoteTool = (session: NodeSession): Tool => ({
     const body = { ...(roadmap && { roadmap }), ...(strength && { strength }), ...(resident && { resident }) }
     const options = { idempotencyKey: keyOf(session, call) }
     try {
-      await session.daemon.ask('POST', `/v1/nodes/${session.serve.node_id}/promote`, body, options)
+      const path = `/v1/nodes/${session.serve.node_id}/promote`
+      // Known before the next step, which is offered the tools of an orchestrator.
+      const { mode, lifecycle, model } = await session.daemon.ask<Node>('POST', path, body, options)
+      session.change({ mode, lifecycle, model })
     } catch (error) {
       if (!isOrchestrator(error)) throw error
     }
