@@ -17,6 +17,7 @@ import { NodeRepository } from '../node/node.repository.js'
 import { requireLegal } from '../node/node.rules.js'
 import { NodeService } from '../node/node.service.js'
 import { grantScopes } from '../node/scope-grant.js'
+import { RoadmapRepository } from '../roadmap/roadmap.repository.js'
 import { SandboxGate } from '../sandbox/sandbox.gate.js'
 import { LaunchQueue } from '../supervision/launch.queue.js'
 import { WorktreeHomes } from '../worktree/worktree.home.js'
@@ -44,6 +45,7 @@ export class ForkService {
     private readonly database: Database,
     private readonly nodes: NodeRepository,
     private readonly forks: ForkRepository,
+    private readonly roadmaps: RoadmapRepository,
     private readonly mail: MailRepository,
     private readonly access: NodeAccess,
     private readonly models: ModelCheck,
@@ -197,6 +199,7 @@ export class ForkService {
     })
     this.forks.copyJournal(tx, { source: source.id, target: node.id, from: source.context_from, to: end.ord })
     this.forks.copyMandate(tx, source.id, node.id, at)
+    this.roadmaps.copy(tx, source.id, node.id, at)
     if (node.parent_id !== null) this.nodes.subscribe(tx, node.parent_id, node.id, 'active')
     const first = { nodeId: node.id, engagement: 1, kind: 'prompt', at } as const
     const body = forkText(node, source, end.turn)

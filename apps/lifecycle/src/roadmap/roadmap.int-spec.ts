@@ -3,6 +3,7 @@ import { careLimits } from '#common/contract/node-care.schema.js'
 import { failure } from '#common/kernel/bus/bus.fixture.js'
 import { Database } from '#common/kernel/database/database.js'
 import { LifecycleUnderTest, nodeContext, ownerContext } from '../../../../test/support/lifecycle-service.js'
+import { agents } from '../context/context.fixture.js'
 import { RoadmapRepository } from './roadmap.repository.js'
 
 let lifecycle: LifecycleUnderTest
@@ -84,5 +85,37 @@ describe('the roadmap', () => {
       expect(await failure(read(node.id, undefined, ctx))).toMatchObject({ code: 'not_found' })
       expect(await failure(write(node.id, 'x', {}, ctx))).toMatchObject({ code: 'not_found' })
     }
+  })
+})
+
+describe('the roadmap of an agent', () => {
+  const { resting, bodies } = agents(() => lifecycle)
+  const plan = '# the plan that was written'
+  const planned = async () => {
+    const made = await resting({ mode: 'orchestrator', prompt: 'lead' })
+    await write(made.node.id, plan, {}, nodeContext(made.node.id))
+    return made.node
+  }
+
+  // Fault 15: a node that was brought back fresh once knew nothing of what it was for.
+  it('is told to it at the beginning of each fresh context', async () => {
+    const node = await planned()
+    await lifecycle.call('nodes.revive', { id: node.id, mode: 'fresh' })
+    expect(bodies((await lifecycle.bound(node.id, 2)).assignment.mail)[0]).toContain(plan)
+  })
+
+  it('goes with its fork, and each keeps its own from then on', async () => {
+    const node = await planned()
+    const fork = await lifecycle.call('nodes.fork', { id: node.id })
+    expect(await read(fork.id)).toMatchObject({ version: 1, text: plan })
+    await write(fork.id, 'another')
+    expect(await read(node.id)).toMatchObject({ text: plan })
+  })
+
+  it('goes to the root that takes its place', async () => {
+    const node = await planned()
+    const { node: next } = await lifecycle.call('nodes.recycle', { id: node.id })
+    expect(await read(next.id)).toMatchObject({ version: 1, text: plan })
+    expect(bodies((await lifecycle.bound(next.id)).assignment.mail)[0]).toContain(plan)
   })
 })

@@ -31,6 +31,16 @@ export class RoadmapRepository {
     return row
   }
 
+  /** Gives a new node, which has none, the roadmap of another as its first version, if that has one. */
+  copy(tx: Tx, from: string, to: string, at: Date): void {
+    tx.send(
+      `INSERT INTO canvas.roadmaps (node_id, version, text, updated_at, updated_by)
+       SELECT $2, 1, text, $3, updated_by FROM canvas.roadmaps WHERE node_id = $1 ORDER BY version DESC LIMIT 1
+       ON CONFLICT (node_id, version) DO NOTHING`,
+      [from, to, at],
+    )
+  }
+
   /** Adds a version, and lets go of those that are too old. */
   write(tx: Tx, row: RoadmapRecord): void {
     tx.send(
