@@ -182,7 +182,7 @@ describe('canvas.attention', () => {
           message: 'slow down',
           since: '2026-01-01T00:00:00.000Z',
           retry_at: '2026-01-01T00:01:00.000Z',
-          remedy: 'It is tried again by itself.',
+          remedy: 'It is tried again by itself; `svc node retry` does it now.',
         },
       ],
       has_more: false,
