@@ -174,15 +174,23 @@ describe('ids of calls', () => {
 })
 
 describe('the end of a turn', () => {
-  const answer = (text: string, finish_reason: 'stop' | 'length' = 'stop') => ({
-    content: text ? [said(text)] : [],
-    finish_reason,
+  const stopped = (text: string, turn: readonly JournalEntry[] = [], finish_reason: 'stop' | 'length' = 'stop') => ({
+    answer: { content: text ? [said(text)] : [], finish_reason },
+    turn,
+    worked: false,
   })
-  const terminal = { lifecycle: 'terminal', result_schema: null } as const
+  const terminal = {
+    lifecycle: 'terminal',
+    mode: 'base',
+    result_schema: null,
+    context: 1,
+    engagement: 1,
+    forked_from: null,
+  } as const
 
   it("makes a terminal node's last words its final report", () => {
-    expect(endingOf(terminal, [], answer('all done'))).toEqual({ do: 'end', final: 'all done' })
-    expect(endingOf({ ...terminal, lifecycle: 'resident' }, [], answer('hello'))).toEqual({ do: 'end' })
+    expect(endingOf(terminal, stopped('all done'))).toEqual({ do: 'end', final: 'all done' })
+    expect(endingOf({ ...terminal, lifecycle: 'resident' }, stopped('hello'))).toEqual({ do: 'end' })
   })
 
   it('reminds once of what is owed, then gives up', () => {
@@ -190,14 +198,14 @@ describe('the end of a turn', () => {
       [{ ...terminal, result_schema: {} }, 'done'],
       [terminal, ''],
     ] as const) {
-      const first = endingOf(owes, [], answer(words))
+      const first = endingOf(owes, stopped(words))
       if (first.do !== 'nudge') throw new Error('expected a reminder')
       const reminded: JournalEntry = { type: 'message', turn: 1, step: 1, role: 'user', content: [first.part] }
-      expect(endingOf(owes, [reminded], answer(words))).toMatchObject({ do: 'fail' })
+      expect(endingOf(owes, stopped(words, [reminded]))).toMatchObject({ do: 'fail' })
     }
   })
 
   it('lets an answer that was cut off go on', () => {
-    expect(endingOf(terminal, [], answer('half', 'length'))).toMatchObject({ do: 'nudge' })
+    expect(endingOf(terminal, stopped('half', [], 'length'))).toMatchObject({ do: 'nudge' })
   })
 })
