@@ -68,6 +68,8 @@ export class PlayedHost {
           const asked = input as Stop
           this.stops.push(asked)
           await this.onStop(asked)
+          const present = this.brokers.get(asked.node_id)
+          if (!present || present.generation > asked.generation) return { stopped: false }
           return { stopped: this.brokers.delete(asked.node_id) }
         },
         [startJob.name]: async (_ctx: Context, input: unknown) => this.#startJob(input as JobOrder),

@@ -11,6 +11,7 @@ import { cursorAfter, pageOf, readCursor } from '../node/cursor.js'
 import { NodeAccess } from '../node/node.access.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
+import { requireLegal } from '../node/node.rules.js'
 import { SandboxGate } from '../sandbox/sandbox.gate.js'
 import { HostRegistry, type KnownHost } from '../supervision/host.registry.js'
 import { WorktreeHomes } from '../worktree/worktree.home.js'
@@ -57,12 +58,7 @@ export class JobService {
     return this.writer.once(ctx, { operation: start.name, input }, async (within) => {
       const node = await this.nodes.lock(within.tx, input.id)
       await this.access.requireOwn(ctx, within.tx, node)
-      if (node.status === 'canceled') {
-        throw new SvcError('illegal_transition', 'A canceled node runs no jobs.', {
-          state: node.status,
-          event: 'start_job',
-        })
-      }
+      requireLegal(node.status, 'start_job')
       const host = this.hostOf(node)
       await this.homes.requireUsable(within.tx, node, 'start_job')
       await this.gate.requireOn(within.tx, host, node)

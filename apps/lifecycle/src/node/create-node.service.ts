@@ -24,6 +24,7 @@ import { requireDepth, requireRoom } from './node.quota.js'
 import { requireReach } from './node.reach.js'
 import { blank, type NodeRecord, toNode } from './node.record.js'
 import { NodeRepository } from './node.repository.js'
+import { requireLegal } from './node.rules.js'
 import { SchemaChecker } from './schema.checker.js'
 import { grantScopes } from './scope-grant.js'
 
@@ -188,12 +189,7 @@ export class CreateNodeService {
   private async parentOf(ctx: TxContext, id: string): Promise<NodeRecord> {
     const parent = await this.nodes.lock(ctx.tx, id)
     await this.access.requireOwn(ctx, ctx.tx, parent)
-    if (parent.status === 'canceled') {
-      throw new SvcError('illegal_transition', 'A canceled node takes no children.', {
-        state: 'canceled',
-        event: 'spawn',
-      })
-    }
+    requireLegal(parent.status, 'spawn')
     await requireRoom(this.nodes, ctx.tx, parent)
     return parent
   }

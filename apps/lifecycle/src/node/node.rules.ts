@@ -7,7 +7,7 @@ const open = ['active', 'idle'] as const
 
 /**
  * The statuses in which each operation on a node is taken; in any other it answers `illegal_transition` and names both.
- * What it does to the status stands in `node.machine.ts`.
+ * What it does to a node that takes it stands in `node.effects.ts`.
  */
 export const nodeRules = {
   message: notCanceled,
@@ -31,6 +31,8 @@ export const nodeRules = {
   watch: notCanceled,
   /** A question to a person in its name. */
   ask: open,
+  start_job: notCanceled,
+  write_roadmap: notCanceled,
 } as const satisfies Record<string, readonly NodeStatus[]>
 
 export type NodeOperation = keyof typeof nodeRules

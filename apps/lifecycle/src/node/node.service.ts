@@ -19,6 +19,7 @@ import { Engagements } from './engagement.service.js'
 import { NodeAccess } from './node.access.js'
 import { type NodeRecord, toNode } from './node.record.js'
 import { NodeRepository } from './node.repository.js'
+import { requireLegal } from './node.rules.js'
 import { NodeTransitions } from './node.transition.js'
 
 const list = contract['nodes.list']
@@ -80,12 +81,7 @@ export class NodeService {
         this.mail.waiting(within.tx, input.id),
       ])
       await this.access.requireSameTree(ctx, within.tx, node)
-      if (node.status === 'canceled') {
-        throw new SvcError('illegal_transition', 'A canceled node takes no messages.', {
-          state: node.status,
-          event: 'message',
-        })
-      }
+      requireLegal(node.status, 'message')
       await this.homes.requireUsable(within.tx, node, 'message')
       if (unread >= nodeLimits.unreadMail) {
         throw new SvcError('quota_exceeded', undefined, { limit: 'unread_mail', max: nodeLimits.unreadMail })
@@ -111,9 +107,7 @@ export class NodeService {
     return this.writer.once(ctx, { operation: interrupt.name, input }, async (within) => {
       const node = await this.nodes.lock(within.tx, input.id)
       await this.access.requireOwn(ctx, within.tx, node)
-      if (node.status !== 'active' && node.status !== 'idle') {
-        throw new SvcError('illegal_transition', undefined, { state: node.status, event: 'interrupt' })
-      }
+      requireLegal(node.status, 'interrupt')
       if (node.status === 'idle' || !(await this.journal.hasOpenTurn(within.tx, node.id))) return { interrupted: false }
       this.transitions.change(within, node, { interrupt_request: node.turn })
       within.tx.emit({ nodeId: node.id, type: 'node.interrupted', data: { turn: node.turn } })

@@ -12,6 +12,7 @@ import { cursorAfter, pageOf, readCursor } from '../node/cursor.js'
 import { Engagements } from '../node/engagement.service.js'
 import { NodeAccess } from '../node/node.access.js'
 import { type Family, NodeRepository } from '../node/node.repository.js'
+import { requireLegal } from '../node/node.rules.js'
 import { OutcomeService } from '../node/outcome.service.js'
 import { SchemaChecker } from '../node/schema.checker.js'
 import { ReportRepository } from './report.repository.js'
@@ -19,10 +20,6 @@ import { ReportRepository } from './report.repository.js'
 const push = contract['nodes.reports.push']
 const list = contract['nodes.reports.list']
 const submit = contract['nodes.result.submit']
-
-const illegal = (state: string, event: string, why: string): never => {
-  throw new SvcError('illegal_transition', why, { state, event })
-}
 
 /** What a node says of its work: reports on the way, a final one that ends it, a typed result. */
 @Injectable()
@@ -66,7 +63,7 @@ export class ReportService {
     const { node } = family
     const open = node.status === 'active' || node.status === 'idle'
     const late = input.kind === 'final' && node.status === 'done'
-    if (!open && !late) illegal(node.status, 'report', `A node that is ${node.status} can't report.`)
+    if (!late) requireLegal(node.status, 'report')
     const { attachments = [] } = input
     const report = this.reports.insert(ctx.tx, {
       nodeId: node.id,
@@ -107,9 +104,7 @@ export class ReportService {
       const { node } = family
       await this.access.requireOwn(ctx, within.tx, node)
       if (await this.reports.result(within.tx, node.id, node.engagement)) throw new SvcError('result_already_submitted')
-      if (node.status !== 'active' && node.status !== 'idle') {
-        illegal(node.status, 'submit', `A node that is ${node.status} can't submit a result.`)
-      }
+      requireLegal(node.status, 'submit')
       if (mismatch) throw mismatch
       const at = new Date(this.clock.now())
       await this.reports.insertResult(within.tx, {
@@ -178,11 +173,8 @@ export class ReportService {
   /** A node that owes a typed result can't end by words alone. */
   private async requireResult(ctx: TxContext, { node }: Family): Promise<void> {
     if (node.result_schema && !(await this.reports.result(ctx.tx, node.id, node.engagement))) {
-      illegal(
-        node.status,
-        'finalize',
-        'This node owes a result that fits its result_schema: submit it, and the work ends with it.',
-      )
+      const why = 'This node owes a result that fits its result_schema: submit it, and the work ends with it.'
+      throw new SvcError('illegal_transition', why, { state: node.status, event: 'finalize' })
     }
   }
 }

@@ -53,7 +53,7 @@ export class RoadmapService {
     return this.writer.transact(ctx, async (within) => {
       const node = await this.nodes.lock(within.tx, input.id)
       await this.access.requireOwn(ctx, within.tx, node)
-      requireLegal(node.status, 'update')
+      requireLegal(node.status, 'write_roadmap')
       if (node.mode !== 'orchestrator') {
         throw new SvcError('illegal_transition', 'Only an orchestrator keeps a roadmap: promote the node first.', {
           state: node.mode,
