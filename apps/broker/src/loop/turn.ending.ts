@@ -1,6 +1,5 @@
-import type { Assignment, ContentPart, JournalEntry, LlmAnswer } from '#sdk/generated/types.js'
+import type { Assignment, ContentPart, JournalEntry, LlmAnswer, Settlement } from '#sdk/generated/types.js'
 import { noteOf, type PartNote } from '../node/mail.text.js'
-import type { Settlement } from '../node/settlement.js'
 
 type Nudge = 'cut' | 'result' | 'report' | 'stop'
 

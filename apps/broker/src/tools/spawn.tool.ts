@@ -31,7 +31,7 @@ const properties = {
     enum: [...lifecycles],
     description: 'terminal (unless given): ends with its final report. resident: stays for further messages',
   },
-  strength: { type: 'string', enum: [...strengths], description: 'Of its model; like yours unless given' },
+  strength: { type: 'string', enum: [...strengths], description: 'Of its model; what suits its kind unless given' },
   cwd: { type: 'string', description: 'Its working directory; yours unless given' },
   worktree: {
     ...schemaOf(worktreeFields, []),
@@ -57,7 +57,7 @@ const adviceOf = ({ code, fields }: SvcError, { assignment }: NodeSession): stri
     case 'path_outside_scope':
       return `Choose a directory in yours, ${assignment.cwd}, or leave \`cwd\` out.`
     case 'model_not_configured':
-      return 'Leave `strength` out: a model like yours is there.'
+      return 'Leave `strength` out and take the kind general: its model is then like yours.'
     default:
       return undefined
   }
