@@ -58,17 +58,24 @@ describe('an agent whose context is full', () => {
       toolCalls: [{ name: 'bash', input: { command: `: ${'y'.repeat(9000)}; echo look ${step}` } }],
       usage: { input: step * 6200, output: 100 },
     })
-    mock.deciding(({ user, said }) => {
-      if (user.at(-1)?.includes('Condense this conversation')) return { text: 'Looked three times.' }
+    const summary = { text: 'Looked three times.', pace: 40, chunkSize: 4 }
+    mock.conversation({ prompt: 'Condense this conversation' }, [summary]).deciding(({ user, said }) => {
       if (user.some((one) => one.includes('Looked three times.')))
         return { toolCalls: [{ name: 'report', input: { kind: 'final', body: 'Seen.' } }] }
       return look(said + 1)
     })
-    const end = await svc(daemon, ['node', 'new', 'look long', '--cwd', project, '--wait'])
-    expect(end).toMatchObject({ code: 0, stdout: 'Seen.\n' })
-    const id = /node_\w+/.exec(end.stderr)?.[0] ?? ''
-    const events = await daemon.client().nodes.events(id).recorded()
-    const compacted = events.data.filter(({ type }) => type === 'context.compacted')
+    const { nodes } = daemon.client()
+    const { id } = await nodes.create({ prompt: 'look long', cwd: project, lifecycle: 'terminal' })
+    const seen: { type: string; data: Record<string, unknown> }[] = []
+    for await (const item of nodes.stream(id)) {
+      seen.push(item)
+      if (item.type === 'node.done') break
+    }
+    expect((await nodes.outcome(id)).final_report?.body).toBe('Seen.')
+    const live = seen.filter(({ type }) => type === 'delta').map(({ data }) => data.text)
+    // Watchers once saw the summary as if the agent had said it.
+    expect(live.join('')).not.toContain('Look')
+    const compacted = (await nodes.events(id).recorded()).data.filter(({ type }) => type === 'context.compacted')
     expect(compacted.map(({ data }) => data)).toEqual([
       expect.objectContaining({ turn: 1, text: 'Looked three times.' }),
     ])

@@ -74,11 +74,7 @@ describe('the gauge', () => {
 
   it('is a rough count before the first answer, and after the conversation was made smaller', () => {
     expect(gaugeOf([begun(1, 'x'.repeat(400))], 50)).toEqual({ tokens: 150, fixed: 50, window: undefined })
-    const journal = [
-      begun(1, 'go'),
-      ...step(1, 1, 40_000, { tokens: 9500, window: 10_000 }),
-      compacted(0, 'short'),
-    ]
+    const journal = [begun(1, 'go'), ...step(1, 1, 40_000, { tokens: 9500, window: 10_000 }), compacted(0, 'short')]
     expect(gaugeOf(journal, 50).tokens).toBeLessThan(150)
   })
 

@@ -70,9 +70,15 @@ describe('what a context begins with', () => {
   })
 
   it('leaves out what lies elsewhere, and gives nothing of files to a node that may not act', async () => {
-    symlinkSync('/etc/hostname', join(stage.cwd, 'AGENTS.md'))
     const done = () => [toolCall('1', 'report', { kind: 'final', body: 'ok' })]
-    const node = stage.routes.node({ cwd: stage.cwd, scopes: ['svc:llm'] }, done)
+    symlinkSync('/etc/hostname', join(stage.cwd, 'AGENTS.md'))
+    const lured = stage.routes.node({ cwd: stage.cwd }, done)
+    await ended(work(stage, lured))
+    expect(told(lured.calls[0] as TurnCall)).toHaveLength(3)
+    const blind = join(stage.cwd, 'blind')
+    mkdirSync(blind)
+    writeFileSync(join(blind, 'AGENTS.md'), 'Not for you.')
+    const node = stage.routes.node({ cwd: blind, scopes: ['svc:llm'] }, done)
     await ended(work(stage, node))
     expect(told(node.calls[0] as TurnCall)).toHaveLength(3)
   })
@@ -115,7 +121,6 @@ describe('a context that fills', () => {
     const texts = told(after)
     expect(texts).toContain('count what is seen')
     expect(texts.join('\n')).toContain('You wrote this for yourself:]\nSeen 1 and 2.')
-    expect(node.deltas.map((delta) => delta.text).join('')).not.toContain('Seen 1 and 2.')
   })
 
   it('first leaves out what tools answered long ago', async () => {
