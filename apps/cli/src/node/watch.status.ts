@@ -119,7 +119,10 @@ export class WatchStatus {
         this.#children.set(String(data.node_id ?? data.child_id), false)
         return
       default:
-        if (/^node\.(idle|done|dead|canceled)$/.test(type)) this.#status = type.slice('node.'.length) as Status
+        if (!/^node\.(idle|done|dead|canceled)$/.test(type)) return
+        this.#status = type.slice('node.'.length) as Status
+        this.#tools.clear()
+        this.#writing = false
     }
   }
 }

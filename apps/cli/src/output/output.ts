@@ -64,7 +64,7 @@ export class Output {
    * only while no line of text is half written.
    */
   status(text: string): void {
-    if (!this.isTerminal || !this.#steers) return
+    if (!this.isTerminal || !this.#steers || (this.#statusShown && text === this.#status)) return
     this.#eraseStatus()
     this.#status = text
     this.#drawStatus()
