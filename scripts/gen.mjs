@@ -7,6 +7,7 @@ import { root } from './files.mjs'
 import { errorReference, exitCodes, sdkErrorCatalogue } from './gen/errors.mjs'
 import { loadSource } from './gen/load-source.mjs'
 import { header } from './gen/names.mjs'
+import { nodeOperationsFile } from './gen/node-operations.mjs'
 import { openApiDocument } from './gen/openapi.mjs'
 import { collectSchemas } from './gen/schemas.mjs'
 import { namespaceTree, resourceClasses } from './gen/sdk-resources.mjs'
@@ -30,6 +31,7 @@ const files = {
   'libs/sdk/src/generated/version.ts': `${header}export const version = '${version}'\n`,
   'apps/cli/src/generated/exit-codes.ts': exitCodes(contract),
   ...(await machineFiles()),
+  ...(await nodeOperationsFile(contract)),
 }
 const owned = ['libs/sdk/src/generated', 'apps/cli/src/generated', 'docs/states']
 

@@ -14,6 +14,8 @@ export async function machineFiles() {
   return files
 }
 
+const further = { node: ' What each operation answers and does: [node-operations.md](node-operations.md).' }
+
 function page(path, machine) {
   const { name, states, events, initial, table } = machine
   const rows = states.map(
@@ -27,7 +29,7 @@ function page(path, machine) {
 
 # States of ${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}
 
-It begins \`${initial}\`. What a state has no arrow for is refused with \`illegal_transition\`.
+It begins \`${initial}\`. What a state has no arrow for is refused with \`illegal_transition\`.${further[name] ?? ''}
 
 \`\`\`mermaid
 ${machine.diagram()}

@@ -41,8 +41,10 @@ export interface NodeEffect {
 
 const notItself = { canceled: 'token_revoked' } as const
 const treeGone = {
-  closed: 'the worktree that it works in is closed, or being closed',
-  abandoned: 'the worktree that it works in was abandoned, or is being abandoned',
+  closing: 'the worktree that it works in is being closed',
+  closed: 'the worktree that it works in was closed',
+  abandoning: 'the worktree that it works in is being abandoned',
+  abandoned: 'the worktree that it works in was abandoned',
 } as const
 const notRoot = {
   child: 'it is no root',
@@ -105,7 +107,8 @@ export const nodeEffects = {
   fork: {
     route: 'nodes.fork',
     tells: 'node.forked',
-    says: 'The new node begins `active`; with no `prompt` it rests at once. A source that has ended no turn in its present context answers 422.',
+    refuses: treeGone,
+    says: "The new node begins `active`; with no `prompt` it rests at once. Beside a source whose parent was canceled it is refused as `spawn`, with the parent's status. A source that has ended no turn in its present context answers 422.",
   },
   revive: {
     route: 'nodes.revive',
