@@ -1,3 +1,3 @@
 // The same promises where the services share a process.
-import './neighbours.fixture.js'
+import '../../testing/as-neighbours.js'
 import './call.int-spec.js'

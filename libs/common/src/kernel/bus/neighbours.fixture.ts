@@ -1,3 +1,0 @@
-import { asNeighbours } from '../../testing/bus.js'
-
-asNeighbours()
