@@ -33,7 +33,7 @@ describe('a persona that the owner adds as a file', () => {
     mock.always({ toolCalls: [{ name: 'report', input: { kind: 'final', body: 'All hum.' } }] })
     const end = await svc(daemon, ['node', 'new', 'look after them', '--kind', 'keeper', '--cwd', project, '--wait'])
     expect(end).toMatchObject({ code: 0, stdout: 'All hum.\n' })
-    const { messages, tools } = mock.requests().at(-1)?.body as {
+    const { messages, tools } = mock.requests().at(-1)!.body as {
       messages: { role: string; content: unknown }[]
       tools: { function: { name: string } }[]
     }
