@@ -3,21 +3,15 @@ import type { Answer } from '../../apps/gateway/src/testing/gateway.fixture.js'
 import {
   inSituation,
   type NodeAct,
-  type NodeEffect,
   type NodeSituation,
   nodeEffects,
   nodeSituations,
 } from '../../apps/lifecycle/src/node/node.effects.js'
 import { nodeMachine } from '../../apps/lifecycle/src/node/node.machine.js'
-import { type NodeOperation, nodeRules } from '../../apps/lifecycle/src/node/node.rules.js'
-import {
-  contract,
-  errorCodes,
-  errorKinds,
-  type NodeCreate,
-  type NodeStatus,
-} from '../../libs/common/src/contract/index.js'
-import { type Call, Edge, type Trace } from '../support/edge.js'
+import { nodeRules } from '../../apps/lifecycle/src/node/node.rules.js'
+import { errorCodes, errorKinds, type NodeStatus } from '../../libs/common/src/contract/index.js'
+import { Edge, type Trace } from '../support/edge.js'
+import { callOf, effectOf, madeFor, ruleOf, successOf } from '../support/node-asking.js'
 import { NodeStage, type Staged } from '../support/node-stage.js'
 
 let edge: Edge
@@ -31,78 +25,27 @@ beforeAll(async () => {
 })
 afterAll(() => edge?.stop())
 
-interface Asking {
-  readonly body?: (node: Staged) => unknown
-  /** Whether the node itself asks, by its token. */
-  readonly own?: true
-  /** The path names something else than the node. */
-  readonly elsewhere?: true
-  /** How a node that can take it is made. */
-  readonly made?: Partial<NodeCreate>
-}
-
-const page = { id: 'way', kind: 'decision', title: 'Which way?', options: [{ id: 'a', label: 'Left' }] }
-
-const asking: Record<NodeAct, Asking> = {
-  message: { body: () => ({ body: 'hello' }) },
-  interrupt: {},
-  cancel: {},
-  update: { body: () => ({ name: 'renamed' }) },
-  promote: { body: () => ({}) },
-  demote: {},
-  write_roadmap: { body: () => ({ text: 'first this, then that' }), made: { mode: 'orchestrator' } },
-  spawn: {
-    body: ({ id }) => ({ prompt: 'help', parent_id: id, engine: 'exec', exec: { argv: ['true'] } }),
-    elsewhere: true,
-  },
-  fork: { body: () => ({}) },
-  revive: { body: () => ({}) },
-  retry: {},
-  yield: { body: () => ({ note: 'mind the gap' }) },
-  wait: { body: () => ({ reason: 'the tide' }), own: true },
-  report: { body: () => ({ kind: 'update', body: 'half of it' }), own: true },
-  final: { body: () => ({ kind: 'final', body: 'all of it' }), own: true },
-  submit: { body: () => ({ value: 42 }) },
-  recycle: { body: () => ({}) },
-  relaunch: { body: () => ({}) },
-  watch: { body: ({ id }) => ({ subscriber: other.id, publisher: id }), elsewhere: true },
-  ask: { body: ({ id }) => ({ kind: 'deck', title: 'A way', pages: [page], node_id: id }), elsewhere: true },
-  start_job: { body: () => ({ command: 'true' }) },
-}
-
-const acts = Object.keys(nodeEffects) as NodeAct[]
-const situations = Object.keys(nodeSituations) as NodeSituation[]
-const effectOf = (act: NodeAct): NodeEffect => nodeEffects[act]
-const ruleOf = (act: NodeAct): NodeOperation => effectOf(act).rule ?? (act as NodeOperation)
-const isLegal = (act: NodeAct, status: NodeStatus): boolean =>
-  (nodeRules[ruleOf(act)] as readonly NodeStatus[]).includes(status)
-const statusOf = (code: keyof typeof errorCodes): number => errorKinds[errorCodes[code].kind].status
-
-const callOf = (act: NodeAct, node: Staged): Call => {
-  const { body, own, elsewhere } = asking[act]
-  return {
-    operation: effectOf(act).route,
-    ...(!elsewhere && { at: { id: node.id } }),
-    ...(body && { body: body(node) }),
-    ...(own && { token: node.token }),
-  }
-}
-
 interface Attempt {
   readonly before: Trace
   readonly answer: Answer
   readonly after: Trace
 }
 
+const acts = Object.keys(nodeEffects) as NodeAct[]
+const situations = Object.keys(nodeSituations) as NodeSituation[]
+const isLegal = (act: NodeAct, status: NodeStatus): boolean =>
+  (nodeRules[ruleOf(act)] as readonly NodeStatus[]).includes(status)
+const statusOf = (code: keyof typeof errorCodes): number => errorKinds[errorCodes[code].kind].status
+
 /** On a node of its own. */
 const attempt = async (act: NodeAct, situation: NodeSituation): Promise<Attempt> => {
-  const node = await stage.bring(situation, asking[act].made)
+  const node = await stage.bring(situation, madeFor(act))
   const before = await edge.trace(node.id)
-  const answer = await edge.ask(callOf(act, node))
+  const answer = await edge.ask(callOf(act, node, other))
   return { before, answer, after: await edge.trace(node.id) }
 }
 
-const expectMoved = (act: NodeAct, situation: NodeSituation, before: Trace, after: Trace): void => {
+const expectMoved = (act: NodeAct, situation: NodeSituation, { before, after }: Attempt): void => {
   const { moves, tells } = effectOf(act)
   let record = { status: before.node.status as NodeStatus, intent: before.node.intent }
   const expected = (inSituation(moves, situation) ?? []).map((event) => {
@@ -132,9 +75,9 @@ describe.each(situations)('of a node that is %s', (situation) => {
     const refused = instead ?? (isLegal(act, status) ? undefined : 'illegal_transition')
     if (refused === undefined) {
       it(`${act} is taken, and moves it as the machine says`, async () => {
-        const { before, answer, after } = await attempts[act]
-        expect([answer.body?.code, answer.status]).toEqual([undefined, contract[effectOf(act).route].status ?? 200])
-        expectMoved(act, situation, before, after)
+        const made = await attempts[act]
+        expect([made.answer.body?.code, made.answer.status]).toEqual([undefined, successOf(act)])
+        expectMoved(act, situation, made)
       })
     } else {
       it(`${act} is refused with ${refused}, and changes nothing`, async () => {
