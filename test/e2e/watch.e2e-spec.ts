@@ -52,11 +52,11 @@ const listening = async (name: string, script = 'while read line; do echo "heard
 }
 
 describe('svc feed', () => {
-  it('shows what nodes do over restarts of the writer, each event once', async () => {
+  it('shows what nodes do over a killed database, each event once', async () => {
     const feed = following('feed', '--json', '--since', '1h')
     const node = await listening('first')
     await waitFor(() => feed.text.includes(node.id), { what: 'the first event' })
-    await daemon.processes.kill('lifecycle')
+    expect(daemon.processes.kill('postgres')).toBe(true)
     const other = await listening('second')
     await client.nodes.cancel(other.id)
     await waitFor(() => feed.text.includes('"node.canceled"'), { what: 'the end of the second', timeout: 60_000 })
