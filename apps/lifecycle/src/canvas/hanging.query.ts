@@ -25,7 +25,7 @@ const isExpected = 'n.waiting_since IS NOT NULL OR n.refresh_asked_at IS NOT NUL
  */
 export const hangs = (stuck: string, resting: string): string => `CASE
   WHEN ${isExpected} THEN NULL
-  WHEN n.status = 'active' AND ${activeAt} < ${stuck}
+  WHEN n.status = 'active' AND n.updated_at < ${stuck} AND ${activeAt} < ${stuck}
    AND NOT EXISTS (SELECT 1 FROM canvas.tool_calls t WHERE t.node_id = n.id AND t.status = 'started') THEN 'active'
   WHEN n.status = 'idle' AND n.lifecycle = 'terminal' AND n.updated_at < ${resting}
    AND NOT EXISTS (SELECT 1 FROM canvas.mail m WHERE m.node_id = n.id AND m.acknowledged_at IS NULL AND m.tier <> 'deferred')
@@ -34,5 +34,10 @@ export const hangs = (stuck: string, resting: string): string => `CASE
    AND NOT EXISTS (SELECT 1 FROM canvas.subscriptions s JOIN canvas.nodes p ON p.id = s.publisher
                     WHERE s.subscriber = n.id AND s.mode = 'active' AND p.status IN ('active', 'idle')) THEN 'idle'
   END`
+
+/** Entries of the attention that the node n has: its fault, that it hangs, its open questions. */
+export const attentionCount = (stuck: string, resting: string): string => `(CASE WHEN ${faulty} THEN 1 ELSE 0 END
+  + CASE WHEN (${hangs(stuck, resting)}) IS NULL THEN 0 ELSE 1 END
+  + (SELECT count(*) FROM canvas.human_requests q WHERE q.node_id = n.id AND q.status = 'pending'))`
 
 export const faulty = `n.fault IS NOT NULL AND n.status IN ('active', 'idle', 'dead')`

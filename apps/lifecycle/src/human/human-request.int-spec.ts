@@ -284,7 +284,12 @@ describe('attention', () => {
       (await lifecycle.call('canvas.attention', { limit: 200 })).items.filter(
         ({ type, node_id }) => type === 'ticket' && node_id === node.id,
       )
-    const counted = async () => (await lifecycle.call('canvas.attentionCounts', { ids: [node.id] })).counts[node.id]
+    const counted = async () => {
+      const { counts } = await lifecycle.call('canvas.attentionCounts', { ids: [node.id] })
+      const shown = await lifecycle.retrieve(node.id)
+      expect(shown.attention_count).toBe(counts[node.id])
+      return counts[node.id]
+    }
     expect(await tickets()).toMatchObject([{ message: 'The way', node_name: node.name }])
     expect(await counted()).toBe(1)
     await respond(request.id)

@@ -125,6 +125,8 @@ export const blank = {
 /** What is known of a node besides its row. */
 export interface NodeSights {
   readonly streaming: boolean
+  /** Entries of the attention; where nobody counted them, its fault alone. */
+  readonly attention?: number | undefined
   /** When its host last said that the broker lives. */
   readonly heartbeatAt: number | null
 }
@@ -193,7 +195,7 @@ export const toNode = (row: NodeRecord, sights: NodeSights): Node => ({
   answered_by: row.answered_by,
   fault: row.fault,
   streaming: sights.streaming,
-  attention_count: row.fault ? 1 : 0,
+  attention_count: sights.attention ?? (row.fault ? 1 : 0),
   version: row.version,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),

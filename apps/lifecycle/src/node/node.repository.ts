@@ -4,7 +4,7 @@ import { json } from '#common/kernel/database/column-types.js'
 import { lockRows, setLocked } from '#common/kernel/database/rows.js'
 import type { Reader, Tx } from '#common/kernel/database/tx.js'
 import { SvcError } from '#common/kernel/errors.js'
-import { faulty, hangs, type Since } from '../canvas/hanging.query.js'
+import { attentionCount, faulty, hangs, type Since } from '../canvas/hanging.query.js'
 import type { NodeRecord } from './node.record.js'
 
 const jsonColumns = new Set<keyof NodeRecord>([
@@ -31,11 +31,16 @@ export interface NodeFilter {
   readonly under?: string | undefined
   readonly appId?: string | undefined
   readonly app?: string | undefined
-  /** Those that hang, or those that don't, as of these times. */
-  readonly hanging?: { readonly wanted: boolean; readonly since: Since } | undefined
+  /** Those that hang, or those that don't. */
+  readonly hanging?: boolean | undefined
+  /** From when on something must have happened. */
+  readonly since: Since
   readonly before?: { readonly createdAt: Date; readonly id: string } | undefined
   readonly limit: number
 }
+
+/** A node as it is shown. */
+export type NodeView = NodeRecord & { readonly attention: number }
 
 /** A node with its subscribers, all locked. */
 export interface Family {
@@ -61,6 +66,15 @@ export class NodeRepository {
   /** @throws SvcError not_found */
   async get(reader: Reader, id: string): Promise<NodeRecord> {
     return (await this.find(reader, id)) ?? missing(id)
+  }
+
+  /** As `get`, with what of it needs a person. @throws SvcError not_found */
+  async view(reader: Reader, id: string, { stuck, resting }: Since): Promise<NodeView> {
+    const [row] = await reader.query<NodeView>(
+      `SELECT n.*, ${attentionCount('$2', '$3')} AS attention FROM canvas.nodes n WHERE n.id = $1`,
+      [id, stuck, resting],
+    )
+    return row ?? missing(id)
   }
 
   /** The node, locked until the transaction ends. @throws SvcError not_found */
@@ -120,8 +134,8 @@ export class NodeRepository {
     return { ...before, ...changes, version: before.version + 1, updated_at: now }
   }
 
-  async list(reader: Reader, filter: NodeFilter): Promise<NodeRecord[]> {
-    const values: unknown[] = []
+  async list(reader: Reader, filter: NodeFilter): Promise<NodeView[]> {
+    const values: unknown[] = [filter.since.stuck, filter.since.resting]
     const put = (value: unknown): string => `$${values.push(value)}`
     const conditions = [
       ...(['status', 'kind', 'mode', 'lifecycle', 'cwd'] as const)
@@ -129,7 +143,7 @@ export class NodeRepository {
         .map((name) => `${name} = ${put(filter[name])}`),
       ...(filter.appId === undefined ? [] : [`app_id = ${put(filter.appId)}`]),
       ...(filter.app === undefined ? [] : [`app_id = ${put(filter.app)}`]),
-      ...(filter.hanging === undefined ? [] : [hanging(filter.hanging, put)]),
+      ...(filter.hanging === undefined ? [] : [hanging(filter.hanging)]),
       ...(filter.text === undefined
         ? []
         : [
@@ -141,8 +155,8 @@ export class NodeRepository {
         : [`(created_at, id) < (${put(filter.before.createdAt)}, ${put(filter.before.id)})`]),
     ]
     const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-    return reader.query<NodeRecord>(
-      `SELECT n.* FROM canvas.nodes n ${where} ORDER BY created_at DESC, id DESC LIMIT ${put(filter.limit)}`,
+    return reader.query<NodeView>(
+      `SELECT n.*, ${attentionCount('$1', '$2')} AS attention FROM canvas.nodes n ${where} ORDER BY created_at DESC, id DESC LIMIT ${put(filter.limit)}`,
       values,
     )
   }
@@ -224,8 +238,8 @@ export class NodeRepository {
 }
 
 /** What has a fault is shown with that. */
-const hanging = ({ wanted, since }: NonNullable<NodeFilter['hanging']>, put: (value: unknown) => string): string => {
-  const hung = `${hangs(put(since.stuck), put(since.resting))} IS NOT NULL AND NOT (${faulty})`
+const hanging = (wanted: boolean): string => {
+  const hung = `${hangs('$1', '$2')} IS NOT NULL AND NOT (${faulty})`
   return wanted ? `(${hung})` : `NOT (${hung})`
 }
 

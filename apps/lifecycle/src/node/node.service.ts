@@ -47,9 +47,9 @@ export class NodeService {
   ) {}
 
   async retrieve(ctx: Context, id: string): Promise<Node> {
-    const row = await this.nodes.get(this.database, id)
+    const row = await this.nodes.view(this.database, id, hangingSince(this.clock.now()))
     await this.access.requireOwn(ctx, this.database, row)
-    return this.show(row)
+    return this.show(row, row.attention)
   }
 
   async list(ctx: Context, input: InputOf<typeof list>): Promise<OutputOf<typeof list>> {
@@ -60,7 +60,8 @@ export class NodeService {
       ...filter,
       under,
       appId,
-      ...(hanging !== undefined && { hanging: { wanted: hanging, since: hangingSince(this.clock.now()) } }),
+      ...(hanging !== undefined && { hanging }),
+      since: hangingSince(this.clock.now()),
       before: readCursor(after),
       limit: limit + 1,
     })
@@ -69,7 +70,7 @@ export class NodeService {
     const data = page.data.filter(
       ({ id, status }) => !(hanging && status === 'active' && this.inProgress.isStreaming(id)),
     )
-    return { ...page, data: data.map((row) => this.show(row)) }
+    return { ...page, data: data.map((row) => this.show(row, row.attention)) }
   }
 
   /** @throws SvcError not_found, illegal_transition (canceled), quota_exceeded */
@@ -116,8 +117,9 @@ export class NodeService {
     })
   }
 
-  show(row: NodeRecord): Node {
+  show(row: NodeRecord, attention?: number): Node {
     return toNode(row, {
+      attention,
       streaming: row.status === 'active' && this.inProgress.isStreaming(row.id),
       heartbeatAt: this.hosts.heartbeatOf(row.id, row.generation),
     })
