@@ -122,7 +122,7 @@ export const nodeContextOperations = [
       'The old root is not touched until a process hosts the new one; then what is below the old root is canceled, unless somebody else watches it, and the old root ends. If the new one does not come to life, `succession` says `failed` and nothing else has changed.',
     service: 'lifecycle',
     method: 'POST',
-    path: '/v1/nodes/{id}/relaunch',
+    path: '/v1/nodes/{id}/relaunch-root',
     listeners: owner,
     gate: 'svc:act',
     params: byId,

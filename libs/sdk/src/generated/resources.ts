@@ -661,7 +661,7 @@ export class NodesRoutes extends Resource {
    *
    * The old root is not touched until a process hosts the new one; then what is below the old root is canceled, unless somebody else watches it, and the old root ends. If the new one does not come to life, `succession` says `failed` and nothing else has changed.
    *
-   * `POST /v1/nodes/{id}/relaunch`; may answer `not_found`, `illegal_transition`
+   * `POST /v1/nodes/{id}/relaunch-root`; may answer `not_found`, `illegal_transition`
    */
   relaunchRoot(id: string, body: NodesRelaunchRootBody, options?: RequestOptions): Promise<NodesRelaunchRootResponse> {
     return this.call<NodesRelaunchRootResponse>('nodes.relaunchRoot', { params: { id }, body, options })

@@ -27,7 +27,7 @@ export const routes = {
   'nodes.revive': { method: 'POST', path: '/v1/nodes/{id}/revive', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
   'nodes.fork': { method: 'POST', path: '/v1/nodes/{id}/fork', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
   'nodes.recycle': { method: 'POST', path: '/v1/nodes/{id}/recycle', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
-  'nodes.relaunchRoot': { method: 'POST', path: '/v1/nodes/{id}/relaunch', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
+  'nodes.relaunchRoot': { method: 'POST', path: '/v1/nodes/{id}/relaunch-root', checked: { id: /^node_[0-7][0-9a-hjkmnp-tv-z]{25}$/ } },
   'profiles.ensure': { method: 'PUT', path: '/v1/profiles/{name}' },
   'profiles.retrieve': { method: 'GET', path: '/v1/profiles/{name}' },
   'canvas.roster': { method: 'GET', path: '/v1/canvas/roster' },

@@ -69,13 +69,13 @@ describe('svc node fork', () => {
 
 describe('svc node recycle and relaunch', () => {
   it.each([
-    ['recycle', { recycled: id }],
-    ['relaunch', { relaunches: id }],
-  ])('%s prints the new root', async (operation, answer) => {
+    ['recycle', 'recycle', { recycled: id }],
+    ['relaunch', 'relaunch-root', { relaunches: id }],
+  ])('%s prints the new root', async (operation, path, answer) => {
     wire.says(json({ node: { id: other }, ...answer }))
     const { code, out } = await svc.run(['node', operation, id, 'be quick'])
     expect([code, out]).toEqual([0, `${other}\n`])
-    expect(wire.only).toMatchObject({ path: `/v1/nodes/${id}/${operation}`, body: { prompt: 'be quick' } })
+    expect(wire.only).toMatchObject({ path: `/v1/nodes/${id}/${path}`, body: { prompt: 'be quick' } })
   })
 
   it('without an id are about the node that they run in', async () => {
