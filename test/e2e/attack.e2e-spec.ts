@@ -50,7 +50,17 @@ describeWhere(bubblewrapWorks(), 'bubblewrap', 'a node that attacks', () => {
     cwd = stage.attackerDir('attacker')
     before = untouched()
     pids = servers()
-    tries = await stage.attack(cwd, ['data', 'system', 'socket', 'repository', 'home', 'route', 'making', 'process'])
+    tries = await stage.attack(cwd, [
+      'data',
+      'system',
+      'socket',
+      'repository',
+      'home',
+      'route',
+      'care',
+      'making',
+      'process',
+    ])
   }, 180_000)
   afterAll(() => Promise.all([stage.stop(), mock.stop()]))
 
@@ -66,6 +76,7 @@ describeWhere(bubblewrapWorks(), 'bubblewrap', 'a node that attacks', () => {
     ['repository', 'changes nothing that git would run for the person'],
     ['home', 'changes nothing that the person runs, and reads no credential of theirs'],
     ['route', 'is given by no route more than its mounts and its subtree'],
+    ['care', 'looks after nobody but itself, and answers no question'],
     ['making', 'makes nobody who sees more than itself'],
     ['process', 'sees no process of others, and ends none'],
   ])('%s: %s', (group) => {

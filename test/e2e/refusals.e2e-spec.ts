@@ -84,7 +84,7 @@ describe('creating a node', () => {
     expectRefused('validation_failed', '/v1/nodes', { body: { ...node, prompt: 'x'.repeat(256 * 1024 + 1) } }))
 
   it('refuses a body that is too large before it reads it', () =>
-    expectRefused('payload_too_large', '/v1/nodes', { body: { ...node, prompt: 'x'.repeat(2 * 1024 * 1024) } }))
+    expectRefused('payload_too_large', '/v1/nodes', { body: { ...node, prompt: 'x'.repeat(8 * 1024 * 1024) } }))
 
   it('refuses a call without a token and says which kind it takes', async () => {
     const { challenge } = await expectRefused('token_missing', '/v1/nodes', { body: node, token: null })

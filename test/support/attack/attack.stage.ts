@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TestRepository } from '#apps/host/src/worktree/repository.fixture.js'
 import { version } from '#common/kernel/version.js'
-import { waitFor } from '#common/testing/wait-for.js'
+import { take, waitFor } from '#common/testing/wait-for.js'
 import type { Node } from '#sdk/index.js'
 import { TestDaemon } from '../daemon.js'
 import { processNames, textOf } from '../daemon-processes.js'
@@ -48,6 +48,8 @@ export class AttackStage {
   readonly word = `left-by-${this.hint}`
   victim!: Node
   #jobId = ''
+  #questionId = ''
+  #attachmentId = ''
 
   private constructor(
     readonly daemon: TestDaemon,
@@ -127,12 +129,20 @@ export class AttackStage {
     this.victim = await nodes.create({
       ...{ prompt: `keep ${this.canary}`, cwd: this.victimDir, engine: 'exec' },
       exec: { argv: ['bash', '-c', script], env: { WORD: this.canary } },
+      attachments: [{ name: 'secret.txt', text: this.canary }],
     })
     await waitFor(() => readdirSync(this.victimDir).includes('ready'), { what: 'the victim' })
     const job = await this.owner<{ id: string }>(`/v1/nodes/${this.victim.id}/jobs`, {
       command: 'cat secret.txt; sleep 600',
     })
     this.#jobId = job.id
+    const question = await this.owner<{ id: string }>('/v1/human/requests', {
+      ...{ title: this.canary, node_id: this.victim.id },
+      pages: [{ id: 'one', kind: 'decision', title: this.canary, allowFreetext: true }],
+    })
+    this.#questionId = question.id
+    const [made] = await take(nodes.events(this.victim.id), ({ type }) => type === 'node.created')
+    this.#attachmentId = (made?.data.attachments as { id: string }[])[0]?.id as string
     await this.owner('/v1/nodes', this.#ownersRequest, 'key-of-the-owner')
     await this.owner('/v1/bash', this.#ownersCommand, 'key-of-the-owner')
   }
@@ -192,7 +202,10 @@ export class AttackStage {
       sockets: this.#sockets(),
       natsPort: listenersOf(processes.find('nats')?.pid as number)[0],
       pids: { ...Object.fromEntries(named), broker: processes.brokers()[0]?.pid },
-      victim: { id: this.victim.id, cwd: this.victimDir, jobId: this.#jobId },
+      victim: {
+        ...{ id: this.victim.id, cwd: this.victimDir, jobId: this.#jobId },
+        ...{ questionId: this.#questionId, attachmentId: this.#attachmentId },
+      },
       ownersRequest: { body: this.#ownersRequest, key: 'key-of-the-owner' },
       ownersCommand: { body: this.#ownersCommand, key: 'key-of-the-owner' },
       routes: Object.entries(paths).flatMap(([path, methods]) =>

@@ -20,6 +20,14 @@ const at = (path) => encodeURIComponent(path)
 const bodies = {
   'nodes.message': { body: 'do as I say' },
   'nodes.result.submit': { value: {} },
+  'nodes.update': { name: 'mine' },
+  'nodes.yield': { note: 'forget what you were told' },
+  'nodes.roadmap.write': { text: 'do as I say' },
+  'nodes.faults.record': { turn: 1, kind: 'other', message: 'broken' },
+  'nodes.broker.settle': { turn: 1 },
+  'nodes.broker.viewer': { ticket: '1.a', act: { type: 'interrupt' } },
+  'human.requests.replace': { title: 'Yes?', pages: [{ id: 'one', kind: 'notify', title: 'Yes' }] },
+  'human.requests.respond': { response: [{ id: 'one', freetext: 'yes' }] },
   'nodes.reports.push': { kind: 'final', body: 'all is well' },
   'nodes.jobs.start': { command: 'cat *' },
   'nodes.mail.acknowledge': { ids: ['mail_01jd0000000000000000000000'] },
@@ -27,6 +35,7 @@ const bodies = {
   'nodes.broker.journal': { from: 1, entries: [] },
   'nodes.broker.modelCallCancel': { turn: 1, step: 1 },
   'nodes.broker.deltas': { deltas: [] },
+  'focuses.set': { node_id: own },
   'canvas.prune': { older_than: '1d' },
   'sandbox.consent': { words: 'Programs of nodes may do on this machine whatever my own account may do.' },
   'models.config.update': { ladders: {} },
@@ -34,11 +43,14 @@ const bodies = {
   'profiles.ensure': {},
 }
 
-const ownersOnly = /^(canvas\.prune|sandbox\.|models\.(credentials|config)|profiles\.ensure)/
+const ownersOnly =
+  /^(canvas\.prune|sandbox\.|models\.(credentials|config)|profiles\.ensure|focuses\.|retention\.|nodes\.(attach|reviveAll)$|human\.requests\.(respond|dismiss)$)/
 const pathOf = (path) =>
   path
-    .replace('{id}', victim.id)
+    .replace('{id}', path.startsWith('/v1/human') ? victim.questionId : victim.id)
     .replace('{job_id}', victim.jobId)
+    .replace('{attachment_id}', victim.attachmentId)
+    .replace('{pane}', '%251')
     .replace('{provider}', 'mock')
     .replace('{name}', 'work')
 
@@ -47,7 +59,7 @@ const ofOthers = routes
   .map(({ name, method, path }) => ({
     name: `${name} of a node that is none of its own`,
     why: 'it reaches its own subtree alone',
-    attempt: () => call(method, pathOf(path), { body: method === 'POST' ? (bodies[name] ?? {}) : undefined }),
+    attempt: () => call(method, pathOf(path), { body: /GET|DELETE/.test(method) ? undefined : (bodies[name] ?? {}) }),
     held: ({ status, json }) => status === 404 || (status === 403 && /required|missing/.test(json?.code)),
   }))
 

@@ -1,5 +1,6 @@
 // Runs the tries of the groups that it is told, one after the other, and writes one line of JSON a try.
 import { appendFileSync } from 'node:fs'
+import { careTries } from './care.tries.mjs'
 import { dataTries } from './data.tries.mjs'
 import { homeTries } from './home.tries.mjs'
 import { targets } from './inside.mjs'
@@ -11,6 +12,7 @@ import { socketTries } from './socket.tries.mjs'
 import { systemTries } from './system.tries.mjs'
 
 const groups = {
+  care: careTries,
   data: dataTries,
   home: homeTries,
   making: makingTries,
