@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { TestRepository } from '#apps/host/src/worktree/repository.fixture.js'
 import { version } from '#common/kernel/version.js'
 import { take, waitFor } from '#common/testing/wait-for.js'
-import type { Node } from '#sdk/index.js'
+import type { Node, NodeEvent } from '#sdk/index.js'
 import { TestDaemon } from '../daemon.js'
 import { processNames, textOf } from '../daemon-processes.js'
 
@@ -141,8 +141,8 @@ export class AttackStage {
       pages: [{ id: 'one', kind: 'decision', title: this.canary, allowFreetext: true }],
     })
     this.#questionId = question.id
-    const [made] = await take(nodes.events(this.victim.id), ({ type }) => type === 'node.created')
-    this.#attachmentId = (made?.data.attachments as { id: string }[])[0]?.id as string
+    const [made] = (await take(nodes.events(this.victim.id), ({ type }) => type === 'node.created')) as [NodeEvent]
+    this.#attachmentId = (made.data.attachments as [{ id: string }])[0].id
     await this.owner('/v1/nodes', this.#ownersRequest, 'key-of-the-owner')
     await this.owner('/v1/bash', this.#ownersCommand, 'key-of-the-owner')
   }
