@@ -38,6 +38,15 @@ describe('the effects of the operations on a node', () => {
     expect(silent.map(([act]) => act)).toEqual([])
   })
 
+  it('cause every move that the machine knows, but a crash and a release: those are not asked for', () => {
+    const caused = new Set<string>(acts.flatMap(([, { moves = {} }]) => Object.values(moves).flat()))
+    expect(nodeMachine.events.filter((event) => !caused.has(event))).toEqual(['crash', 'release'])
+    for (const [act, event] of Object.entries({ final: 'finalize', cancel: 'cancel', yield: 'yield' } as const)) {
+      const from = nodeMachine.states.filter((status) => nodeMachine.next(status, event) !== undefined)
+      expect(Object.keys(nodeEffects[act as 'final' | 'cancel' | 'yield'].moves)).toEqual(expect.arrayContaining(from))
+    }
+  })
+
   it('move a node only where the rules take the operation and the machine knows the way', () => {
     const wrong = acts.flatMap(([act, { moves = {}, rule }]) =>
       Object.entries(moves).filter(([key, events]) => {

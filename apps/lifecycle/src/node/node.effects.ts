@@ -91,7 +91,7 @@ export const nodeEffects = {
     moves: { idle: ['revive'], waiting: [], refresh_owed: ['revive'] },
     tells: 'node.demoted',
     refuses: { terminal: 'it is terminal already' },
-    says: 'One that rests is woken, since it owes a final report now; one that waits goes on waiting.',
+    says: 'One that rests is woken, since it owes a final report now; one that waits goes on waiting. A program is not told of it, and rests on.',
   },
   write_roadmap: {
     route: 'nodes.roadmap.write',
@@ -108,7 +108,7 @@ export const nodeEffects = {
     route: 'nodes.fork',
     tells: 'node.forked',
     refuses: treeGone,
-    says: "The new node begins `active`; with no `prompt` it rests at once. Beside a source whose parent was canceled it is refused as `spawn`, with the parent's status. A source that has ended no turn in its present context answers 422.",
+    says: "The new node begins `active`; with no `prompt` it rests at once. Beside a source whose parent was canceled it is refused as `spawn`, with the parent's status. A source that has ended no turn in its present context answers 422, and so does a program.",
   },
   revive: {
     route: 'nodes.revive',
@@ -126,7 +126,7 @@ export const nodeEffects = {
     route: 'nodes.yield',
     moves: { active: ['yield', 'revive'], in_turn: ['yield'], refreshing: ['yield'], idle: ['yield'] },
     tells: 'node.yielded',
-    says: 'The `revive` is the beginning of the fresh context: at the end of the turn while one runs, else at once; at rest, when it wakes.',
+    says: 'The `revive` is the beginning of the fresh context: at the end of the turn while one runs, else at once; at rest, when it wakes. A program has no context: 422.',
   },
   wait: {
     route: 'nodes.wait',
@@ -138,7 +138,7 @@ export const nodeEffects = {
     route: 'nodes.reports.push',
     tells: 'report.pushed',
     answers: notItself,
-    says: "With the node's own token: `update` and `urgent`.",
+    says: "With the node's own token, else 403: `update` and `urgent`.",
   },
   final: {
     route: 'nodes.reports.push',
@@ -147,7 +147,7 @@ export const nodeEffects = {
     tells: 'report.pushed',
     answers: { ...notItself, done: 'already_finalized' },
     refuses: { active: 'it owes a result: the event named is `finalize`' },
-    says: "With the node's own token. One whose work ended with a result may still give its first final report, and stays done.",
+    says: "With the node's own token, else 403. One whose work ended with a result may still give its first final report, and stays done.",
   },
   submit: {
     route: 'nodes.result.submit',
