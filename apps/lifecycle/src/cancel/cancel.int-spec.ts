@@ -143,6 +143,22 @@ describe('cancel', () => {
     expect(lifecycle.logged.filter((line) => line.includes('run again'))).toEqual([])
   })
 
+  // It asked for the locks of a row that was gone again and again.
+  it('of a node that is deleted while it is waited for is refused', async () => {
+    const { id } = await lifecycle.create()
+    const { epoch } = await lifecycle.call('lifecycle.status', {})
+    const asked = whileLocked(
+      id,
+      () => failure(cancel(id)),
+      async () => {
+        await other.run(`SET LOCAL svc.epoch = '${epoch}'`)
+        await other.rows('DELETE FROM canvas.nodes WHERE id = $1', [id])
+        await other.run('COMMIT')
+      },
+    )
+    expect(await asked).toMatchObject({ code: 'not_found' })
+  })
+
   it('by a node reaches what is below it alone', async () => {
     const root = await lifecycle.create()
     const child = await below(root.id, 'child')

@@ -29,6 +29,8 @@ export class KinRepository {
     for (let wanted = [...(await this.idsOf(tx, id)), ...also]; ; ) {
       await tx.query('SAVEPOINT kin')
       const rows = await this.nodes.lockAll(tx, wanted)
+      // deleted while its lock was waited for
+      if (!rows.has(id)) missing(id)
       const now = await this.idsOf(tx, id)
       if (now.every((known) => rows.has(known))) {
         await tx.query('RELEASE SAVEPOINT kin')
@@ -48,8 +50,7 @@ export class KinRepository {
   }
 
   private async read(tx: Tx, id: string, rows: ReadonlyMap<string, NodeRecord>): Promise<Kin> {
-    const node = rows.get(id)
-    if (!node) throw new SvcError('not_found', `There is no node ${id}.`, { resource: 'node', id })
+    const node = rows.get(id) ?? missing(id)
     const ids = await this.nodes.below(tx, id)
     const watches = await tx.query<Watch & { mode: 'active' | 'passive' }>(
       `SELECT s.subscriber, s.publisher, s.mode FROM canvas.subscriptions s JOIN canvas.nodes w ON w.id = s.subscriber
@@ -63,4 +64,8 @@ export class KinRepository {
     const below = ids.flatMap((known) => rows.get(known) ?? [])
     return { family: { node, subscribers }, below, watches: watches.filter(({ publisher }) => publisher !== id) }
   }
+}
+
+const missing = (id: string): never => {
+  throw new SvcError('not_found', `There is no node ${id}.`, { resource: 'node', id })
 }
