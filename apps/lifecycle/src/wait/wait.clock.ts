@@ -6,9 +6,13 @@ import { type TxContext, Writer } from '#common/kernel/database/writer.js'
 import { Engagements } from '../node/engagement.service.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
+import { NodeTransitions } from '../node/node.transition.js'
 
 /** Waits that are ended in one look; the next look takes the next ones. */
 const atOnce = 100
+
+/** At the earliest (ms) one look follows another: what could not be ended is not tried without a pause. */
+const soonest = 50
 
 /** Wakes the nodes whose wait is over by the clock. The rows say when; nothing is lost with a process. */
 @Injectable()
@@ -18,6 +22,7 @@ export class WaitClock {
     private readonly database: Database,
     private readonly nodes: NodeRepository,
     private readonly engagements: Engagements,
+    private readonly transitions: NodeTransitions,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -35,7 +40,7 @@ export class WaitClock {
     const [row] = await this.database.query<{ at: Date | null }>(
       "SELECT min(wait_until) AS at FROM canvas.nodes WHERE wait_until IS NOT NULL AND status = 'idle'",
     )
-    return row?.at ? Math.max(0, row.at.getTime() - this.clock.now()) : undefined
+    return row?.at ? Math.max(soonest, row.at.getTime() - this.clock.now()) : undefined
   }
 
   async wake(id: string): Promise<void> {
@@ -49,12 +54,15 @@ export class WaitClock {
   private over(ctx: TxContext, node: NodeRecord): void {
     const { wait_reason, waiting_since } = node
     const why = wait_reason === null ? '' : ` (${wait_reason})`
-    this.engagements.hand(ctx, node, {
+    const { node: now } = this.engagements.hand(ctx, node, {
       tier: 'normal',
       kind: 'notice',
       body: `Your wait${why} since ${waiting_since?.toISOString()} is over: its time has passed, and nothing else woke you.`,
       source: { kind: 'system', id: null },
       reopens: false,
     })
+    // one whose worktree is gone can't be woken: it finds the notice when it is brought back, and waits by no clock any more
+    if (now.status === 'idle')
+      this.transitions.change(ctx, now, { waiting_since: null, wait_until: null, wait_reason: null })
   }
 }

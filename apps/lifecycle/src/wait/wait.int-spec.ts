@@ -83,6 +83,25 @@ describe("a node's own wait", () => {
     expect(await eventsOf(node.id, 'node.woken')).toMatchObject([{ by: 'notice' }])
   })
 
+  // It was told so again with each look, without a pause between them.
+  it('ends by the clock once, also where its worktree is gone meanwhile and it can not be woken', async () => {
+    const { node, broker } = await atWork()
+    await wait(broker, { timeout: 2 })
+    await broker.append(ended(1))
+    const { epoch } = await lifecycle.call('lifecycle.status', {})
+    const gone = { path: '/nowhere', branch: 'b', base: 'c', state: 'closed', git_dir: '/nowhere/.git', commit: null }
+    await lifecycle.database.query(
+      `SET svc.epoch = '${epoch}'; UPDATE canvas.nodes SET worktree = '${JSON.stringify(gone)}' WHERE id = '${node.id}'`,
+    )
+    await waitFor(async () => (await lifecycle.retrieve(node.id)).waiting === null, { what: 'the end of the wait' })
+    expect(await lifecycle.retrieve(node.id)).toMatchObject({ status: 'idle' })
+    await lifecycle.message((await lifecycle.create()).id, 'a look at all nodes')
+    expect(
+      (await lifecycle.database.query(`SELECT id FROM canvas.mail WHERE node_id = '${node.id}' AND kind = 'notice'`))
+        .length,
+    ).toBe(1)
+  })
+
   it('ends by the clock also when its time came while the turn still ran', async () => {
     const { node, broker } = await atWork()
     const { node: waiting } = await wait(broker, { timeout: 1 })
