@@ -7,6 +7,9 @@ export interface TurnEnd {
   readonly turn: number
 }
 
+/** Characters: a little more than is shown, so that what is left out is told. */
+const mandateAtMost = 256 * 1024
+
 /** Copies of conversations. */
 @Injectable()
 export class ForkRepository {
@@ -44,12 +47,13 @@ export class ForkRepository {
 
   /**
    * What a node was made for, kept with another one: read already, so that it is never handed over, but found when a
-   * fresh context begins, also after the first node was deleted. Only what that one has taken in: the rest is mail.
+   * fresh context begins, also after the first node was deleted. Only what that one has taken in: the rest is mail. No more
+   * of it than a kickoff shows: what is copied again and again must not grow.
    */
   copyMandate(tx: Tx, source: string, target: string, at: Date): void {
     tx.send(
       `WITH tasks AS (
-         SELECT string_agg(body, E'\\n\\n' ORDER BY seq) AS body FROM (
+         SELECT left(string_agg(body, E'\\n\\n' ORDER BY seq), ${mandateAtMost}) AS body FROM (
            SELECT body, seq FROM canvas.mail WHERE node_id = $1 AND kind = 'prompt' AND engagement = 1 AND acknowledged_at IS NOT NULL
             ORDER BY seq LIMIT 4
          ) AS prompts),

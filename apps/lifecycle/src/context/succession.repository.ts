@@ -19,10 +19,22 @@ export class SuccessionRepository {
     return row?.found === true
   }
 
-  /** The new root watches what the old one watched, and is watched by whoever watched the old one. */
+  /**
+   * The new root watches what the old one watched, and is watched by whoever watched the old one; actively, where either
+   * was. That the two watched each other ends.
+   */
   moveSubscriptions(tx: Tx, from: string, to: string): void {
-    tx.send('UPDATE canvas.subscriptions SET subscriber = $2 WHERE subscriber = $1', [from, to])
-    tx.send('UPDATE canvas.subscriptions SET publisher = $2 WHERE publisher = $1', [from, to])
+    tx.send('DELETE FROM canvas.subscriptions WHERE subscriber IN ($1, $2) AND publisher IN ($1, $2)', [from, to])
+    tx.send(
+      `WITH gone AS (DELETE FROM canvas.subscriptions WHERE $1 IN (subscriber, publisher) RETURNING *)
+       INSERT INTO canvas.subscriptions AS known (subscriber, publisher, mode, created_at)
+       SELECT CASE subscriber WHEN $1 THEN $2 ELSE subscriber END, CASE publisher WHEN $1 THEN $2 ELSE publisher END,
+              mode, created_at
+         FROM gone
+       ON CONFLICT (subscriber, publisher) DO UPDATE
+          SET mode = CASE excluded.mode WHEN 'active' THEN 'active' ELSE known.mode END`,
+      [from, to],
+    )
   }
 
   /** Mail that nobody has read goes over in its order, with what it carries; what a turn of the old root took in stays there. */

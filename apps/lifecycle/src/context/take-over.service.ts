@@ -44,8 +44,11 @@ export class TakeOver {
   /** @param root the new one, with a process already (`cancelBelow`) or to be launched after commit */
   async perform(ctx: TxContext, { family }: Kin, root: NodeRecord, how: { cancelBelow?: true } = {}): Promise<void> {
     const old = family.node
-    if (how.cancelBelow) await this.cancels.cancelBelow(ctx, old.id)
-    await this.conclude(ctx, family, root)
+    const gone = new Set([root.id])
+    if (how.cancelBelow) for (const id of (await this.cancels.cancelBelow(ctx, old.id)).canceled) gone.add(id)
+    // who ended just now hears nothing more, and who follows reads the last report in its kickoff
+    const subscribers = family.subscribers.filter(({ node }) => !gone.has(node.id))
+    await this.conclude(ctx, { ...family, subscribers }, root)
     await this.copyRoadmap(ctx, old.id, root.id)
     this.successions.moveSubscriptions(ctx.tx, old.id, root.id)
     await this.moveChildren(ctx, old, root)
