@@ -12,13 +12,15 @@ export const main = async (args: string[]): Promise<number> => {
   const { values } = parseArgs({
     args,
     options: {
-      count: { type: 'string', default: '100' },
+      count: { type: 'string' },
+      minutes: { type: 'string' },
       seed: { type: 'string', default: '1' },
       from: { type: 'string', default: '1' },
     },
   })
   const { violations, summary } = await runChaos({
-    count: whole(values.count, 'count'),
+    count: whole(values.count ?? (values.minutes === undefined ? '100' : '100000'), 'count'),
+    ...(values.minutes !== undefined && { minutes: whole(values.minutes, 'minutes') }),
     seed: whole(values.seed, 'seed'),
     from: whole(values.from, 'from'),
     say: (line) => process.stdout.write(`${line}\n`),
