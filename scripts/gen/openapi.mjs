@@ -137,7 +137,9 @@ function headersOf({ idempotency, answer = 'json', method }) {
     ...(idempotency === 'key'
       ? [header('Idempotency-Key', 'The first answer under this key is kept for 24 h and replayed', 255)]
       : []),
-    ...(['stream', 'negotiated'].includes(answer) && method === 'GET' ? [header('Last-Event-ID', 'Go on after this event', 512)] : []),
+    ...(['stream', 'negotiated'].includes(answer) && method === 'GET'
+      ? [header('Last-Event-ID', 'Go on after this event', 512)]
+      : []),
   ]
 }
 

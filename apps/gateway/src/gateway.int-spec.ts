@@ -226,7 +226,11 @@ describe('a request that does not fit', () => {
     const large = JSON.stringify({ prompt: 'x'.repeat(7200 * 1024) })
     const announced = await post(large)
     const chunked = await post(undefined, { 'content-type': 'application/json', 'transfer-encoding': 'chunked' })
-    expect([announced.status, announced.body.code, announced.body.limit]).toEqual([413, 'payload_too_large', 7 * 1024 * 1024])
+    expect([announced.status, announced.body.code, announced.body.limit]).toEqual([
+      413,
+      'payload_too_large',
+      7 * 1024 * 1024,
+    ])
     expect(chunked.body.code).toBe('validation_failed')
   })
 
