@@ -101,6 +101,42 @@ describe('at the end of a turn', () => {
     expect(await settle(one)).toEqual({ directive: 'finish', waits_for: [] })
   })
 
+  // Three brothers that watched each other in a circle rested for good, and nobody was shown that they hung.
+  it('any number that wait for each other in a circle do not so for ever', async () => {
+    const parent = await atWork({ lifecycle: 'resident' })
+    const ring = [parent, parent, parent].map(() => atWork({ parent_id: parent.node.id }))
+    const [a, b, c] = (await Promise.all(ring)) as [Running, Running, Running]
+    for (const [subscriber, publisher] of [
+      [a, b],
+      [b, c],
+      [c, a],
+    ] as const) {
+      const pair = { subscriber: subscriber.node.id, publisher: publisher.node.id, mode: 'active' }
+      await lifecycle.call('canvas.subscriptions.put', pair)
+    }
+    await a.broker.append(ended(1, 'a'))
+    await b.broker.append(ended(1, 'b'))
+    expect((await lifecycle.retrieve(b.node.id)).status).toBe('idle')
+    expect(await settle(c)).toEqual({ directive: 'finish', waits_for: [] })
+    await c.broker.append(ended(1, 'c'))
+    expect((await lifecycle.bound(b.node.id, 2)).assignment.mail).toMatchObject([{ kind: 'report', body: 'c' }])
+  })
+
+  it('one that listens to it, but is woken by a clock or a job of its own, is waited for', async () => {
+    const one = await atWork()
+    for (const [name, rest] of [
+      ['clock', (two: Running) => two.broker.call('nodes.wait', { timeout: 3600 })],
+      ['job', (two: Running) => lifecycle.call('nodes.jobs.start', { id: two.node.id, command: 'make' })],
+    ] as const) {
+      const two = await atWork({ parent_id: one.node.id, name })
+      const pair = { subscriber: two.node.id, publisher: one.node.id, mode: 'active' }
+      await lifecycle.call('canvas.subscriptions.put', pair)
+      await rest(two)
+      await two.broker.append(ended(1))
+    }
+    expect((await settle(one)).waits_for).toMatchObject([{ name: 'clock' }, { name: 'job' }])
+  })
+
   it('a running job and an open question are waited for', async () => {
     const work = await atWork()
     const job = await lifecycle.call('nodes.jobs.start' as never, { id: work.node.id, command: 'make' })
