@@ -54,7 +54,7 @@ const conditionsOf = (view: EventView, put: (value: unknown) => string): string[
     : [`EXISTS (SELECT 1 FROM canvas.nodes n WHERE n.id = e.node_id AND n.app_id = ${put(view.appId)})`]),
 ]
 
-/** The events of all nodes in the order of the transactions that wrote them. */
+/** The events of all nodes in the order of the transactions that wrote them, which keeps that of each tree. */
 @Injectable()
 export class CanvasEventRepository {
   async facts(reader: Reader): Promise<Facts> {
@@ -118,6 +118,11 @@ export class CanvasEventRepository {
       [xid],
     )
     return row?.time
+  }
+
+  /** Trees whose newest events bring numbers that this database did not give out yet: what follows has its own. */
+  settleTrees(tx: Tx): void {
+    tx.send(`UPDATE canvas.trees SET last_xid = '0' WHERE last_xid > pg_current_xact_id()`)
   }
 
   /** Puts events whose numbers this database did not give out yet before all others. Answers how many, at most `limit`. */

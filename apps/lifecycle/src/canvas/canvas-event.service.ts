@@ -112,6 +112,7 @@ export class CanvasEventService {
   private async factsOf(ctx: Context): Promise<{ line: string; horizon: string; beyond: string }> {
     const facts = await this.events.facts(this.database)
     if (facts.same) return facts
+    await this.writer.transact(ctx, async ({ tx }) => this.events.settleTrees(tx))
     for (let settled = settledAtOnce; settled === settledAtOnce; ) {
       settled = await this.writer.transact(ctx, ({ tx }) => this.events.settleOld(tx, settledAtOnce))
     }

@@ -3,6 +3,7 @@ import { failure } from '#common/kernel/bus/bus.fixture.js'
 import type { Context } from '#common/kernel/context.js'
 import { newId } from '#common/kernel/ids.js'
 import { type AdminConnection, openAdmin } from '#common/testing/admin-connection.js'
+import { waitFor } from '#common/testing/wait-for.js'
 import { LifecycleUnderTest, nodeContext, ownerContext } from '../../../../test/support/lifecycle-service.js'
 import { cursorOf } from './event.position.js'
 
@@ -163,6 +164,33 @@ describe('a transaction that commits late', () => {
     expect(events.some(({ subject }) => subject === other.id)).toBe(true)
   })
 
+  it('does not come before what younger ones wrote meanwhile in its tree', async () => {
+    const root = await lifecycle.create()
+    const [left, right] = [
+      await lifecycle.create({ parent_id: root.id }),
+      await lifecycle.create({ parent_id: root.id }),
+    ]
+    const below = await lifecycle.create({ parent_id: left.id })
+    const { position } = await readAll()
+    const holder = await openAdmin(lifecycle.database.url)
+    open.push(holder)
+    await holder.run('BEGIN')
+    await holder.run(`SELECT 1 FROM canvas.nodes WHERE id = '${below.id}' FOR UPDATE`)
+    const canceled = lifecycle.call('nodes.cancel', { id: left.id })
+    await waitFor(async () => (await lifecycle.database.query('SELECT 1 FROM pg_locks WHERE NOT granted')).length > 0, {
+      what: 'the older transaction to wait',
+    })
+    await lifecycle.message(right.id, 'meanwhile')
+    await holder.run('COMMIT')
+    await canceled
+    const { events } = await readAll({ after: position, under: root.id })
+    const rows = await lifecycle.database.query<{ id: string }>(
+      `SELECT id FROM canvas.events WHERE root_id = '${root.id}' ORDER BY tree_seq`,
+    )
+    expect(events.length).toBeGreaterThan(3)
+    expect(events.map(({ id }) => id)).toEqual(rows.slice(-events.length).map(({ id }) => id))
+  })
+
   it('is passed over by no follower, whoever writes and however long each takes', async () => {
     const roots = await Promise.all(Array.from({ length: 4 }, () => lifecycle.create()))
     const before = new Set(await written())
@@ -215,6 +243,7 @@ describe('rows that were restored from a backup', () => {
     await copy.run('SET LOCAL session_replication_role = replica')
     // as a copy of another database brings them: numbers far ahead, and a row that another transaction wrote
     await copy.run(`UPDATE canvas.events SET xid = '900000000' WHERE node_id = '${old.id}'`)
+    await copy.run(`UPDATE canvas.trees SET last_xid = '900000000' WHERE root_id = '${old.id}'`)
     await copy.run('UPDATE canvas.event_line SET one = one')
     await copy.run('COMMIT')
     await copy.close()
@@ -222,6 +251,7 @@ describe('rows that were restored from a backup', () => {
     expect(expired).toMatchObject({ code: 'cursor_expired' })
     const oldest = (expired as unknown as { fields: { oldest: string } }).fields.oldest
     const fresh = await lifecycle.create()
+    await lifecycle.message(old.id, 'now')
     const { events } = await readAll({ after: oldest })
     expect(events.map(({ id }) => id).toSorted()).toEqual((await written()).toSorted())
     const at = (id: string) => events.findIndex(({ subject }) => subject === id)

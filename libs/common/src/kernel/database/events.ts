@@ -48,7 +48,9 @@ export const toEvent = (row: EventRow): LoggedEvent => ({
 /*
  * Numbers come from the counters, never from JavaScript: their rows stay locked until commit, so that events become
  * visible in the order of their numbers and a rollback leaves no gap. Trees are counted last and in order of their ids.
- * A node without counters makes a number null, which the table refuses.
+ * A node without counters makes a number null, which the table refuses. The place in the stream of all events is the
+ * number of the transaction, or that of the newest event in one of these trees where a younger transaction was quicker:
+ * one place for all of them, so that a node that goes over to another tree takes its order with it.
  */
 const WRITE = `
   WITH given AS (
@@ -61,17 +63,20 @@ const WRITE = `
   ), roots AS (
     SELECT c.root_id, count(*) AS n FROM given g JOIN counted c USING (node_id) GROUP BY c.root_id
   ), locked AS (
-    SELECT root_id FROM canvas.trees WHERE root_id IN (SELECT root_id FROM roots) ORDER BY root_id FOR NO KEY UPDATE
+    SELECT root_id, last_xid FROM canvas.trees WHERE root_id IN (SELECT root_id FROM roots)
+     ORDER BY root_id FOR NO KEY UPDATE
+  ), place AS (
+    SELECT GREATEST(pg_current_xact_id(), last_xid) AS xid FROM locked ORDER BY last_xid DESC LIMIT 1
   ), tree AS (
-    UPDATE canvas.trees t SET event_seq = t.event_seq + r.n
-      FROM roots r JOIN locked l USING (root_id)
+    UPDATE canvas.trees t SET event_seq = t.event_seq + r.n, last_xid = p.xid
+      FROM place p, roots r JOIN locked l USING (root_id)
      WHERE t.root_id = r.root_id RETURNING t.root_id, t.event_seq - r.n AS base
   )
-  INSERT INTO canvas.events (node_id, seq, root_id, tree_seq, id, type, time, actor, correlation_id, causation_id, data)
+  INSERT INTO canvas.events (node_id, seq, root_id, tree_seq, id, type, time, actor, correlation_id, causation_id, data, xid)
   SELECT g.node_id, c.base + row_number() OVER (PARTITION BY g.node_id ORDER BY g.ord),
          c.root_id, t.base + row_number() OVER (PARTITION BY c.root_id ORDER BY g.ord),
-         g.id, g.type, $6, $7, $8, g.causation_id, g.data
-    FROM given g LEFT JOIN counted c USING (node_id) LEFT JOIN tree t USING (root_id)
+         g.id, g.type, $6, $7, $8, g.causation_id, g.data, p.xid
+    FROM given g LEFT JOIN place p ON true LEFT JOIN counted c USING (node_id) LEFT JOIN tree t USING (root_id)
   RETURNING id, seq, root_id, tree_seq`
 
 const page = (counter: string, owner: string, number: string): string => `
