@@ -48,6 +48,6 @@ describe('treeLines', () => {
     )
     expect(writing).toMatch(/^● name of 1 general {2}writing .* \$1\.50 1$/)
     expect(faulty).toMatch(/^✗ .*! crash_loop 2$/)
-    expect(hanging).toMatch(/! hangs 3$/)
+    expect(hanging).toMatch(/! needs you 3$/)
   })
 })

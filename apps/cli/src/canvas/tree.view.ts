@@ -1,5 +1,6 @@
 import type { RosterEntry } from '#sdk/index.js'
 import { ago } from '../clock.js'
+import { faultWord } from '../node/fault.text.js'
 import type { Output } from '../output/output.js'
 import { brief } from '../output/table.js'
 
@@ -20,7 +21,7 @@ export const nodeLine = (node: RosterEntry, out: Output): string => {
     ago(node.last_activity_at),
     node.cost_usd > 0 ? `$${node.cost_usd.toFixed(2)}` : '',
   ].filter(Boolean)
-  const wrong = node.fault ?? (node.attention > 0 ? 'hangs' : null)
+  const wrong = node.fault ? faultWord(node.fault) : node.attention > 0 ? 'needs you' : null
   return [
     out.paint(colour, glyph),
     brief(node.name, 40),

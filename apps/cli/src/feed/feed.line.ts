@@ -56,7 +56,7 @@ const detailOf = (type: string, data: Fields, nameOf: (id: string) => string): s
     case 'message.completed':
       return `${data.role === 'assistant' ? '' : `${data.role}: `}${textOf(data.content)}`
     case 'tool.started':
-      return `${data.name} ${inputText(data.input)}`
+      return `${data.name} ${inputText(data.input, String(data.name))}`
     case 'tool.ended':
       return [data.name, data.status, typeof data.duration_ms === 'number' ? lasting(data.duration_ms) : ''].join(' ')
     case 'report.pushed':

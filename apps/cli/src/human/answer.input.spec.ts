@@ -19,8 +19,8 @@ describe('a line about a page', () => {
     ['a', { id: 'p', selectedOptionId: 'a' }],
     ['2', { id: 'p', selectedOptionId: 'b' }],
     [' right ', { id: 'p', selectedOptionId: 'b' }],
-    ['c', { problem: 'say one of a, b' }],
-    ['0', { problem: 'say one of a, b' }],
+    ['c', { problem: 'say one of Left (a), Right (b)' }],
+    ['0', { problem: 'say one of Left (a), Right (b)' }],
     ['', { problem: 'choose something' }],
   ])('%j of one choice', (line, answer) => {
     expect(answerOf(page({}), line)).toEqual(answer)

@@ -41,6 +41,8 @@ const optionsOf = ({ options }: Page, words: readonly string[]): string[] | unde
   return found.every((option) => option !== undefined) ? found.map(({ id }) => id) : undefined
 }
 
+const optionNames = ({ options }: Page): string => options.map(({ id, label }) => `${label} (${id})`).join(', ')
+
 /** What was chosen, in the field that the page takes. */
 const chosen = (page: Page, ids: readonly string[]): Omit<Item, 'id'> =>
   page.multiSelect ? { selectedOptionIds: [...ids] } : { selectedOptionId: ids[0] as string }
@@ -57,7 +59,7 @@ export const answerOf = (page: Page, line: string): Item | null | { readonly pro
   if (page.options.length > 0) {
     const ids = optionsOf(page, page.multiSelect ? text.split(',') : [text])
     if (ids) return { id: page.id, ...chosen(page, ids) }
-    if (!page.allowFreetext) return { problem: `say one of ${page.options.map(({ id }) => id).join(', ')}` }
+    if (!page.allowFreetext) return { problem: `say one of ${optionNames(page)}` }
   }
   return { id: page.id, freetext: text }
 }
@@ -86,7 +88,7 @@ export const responseOf = (pages: readonly Page[], { choose = [], say = [] }: Fl
     if (!ids) {
       throw new UsageError(
         `--choose ${given}: there is no such option`,
-        `page ${page.id} has ${page.options.map(({ id }) => id).join(', ') || 'no options'}`,
+        `page ${page.id} has ${optionNames(page) || 'no options'}`,
       )
     }
     put(page, chosen(page, ids))

@@ -19,7 +19,7 @@ export const requestText = (request: HumanRequest, out: Output): string =>
       ['reason', request.reason],
       ['resolved', request.resolved_at],
     ]),
-    ...request.pages.flatMap((page) => ['', pageText(page, out), ...saidOf(request, page.id)]),
+    ...request.pages.flatMap((page) => ['', pageText(page, out), ...saidOf(request, page)]),
   ].join('\n')
 
 /** A page as somebody reads it who is to answer it. */
@@ -34,14 +34,15 @@ export const pageText = (page: Page & { subtitle?: string; body?: string }, out:
     ...(page.allowFreetext ? [`  ${page.options.length > 0 ? 'or ' : ''}in your own words`] : []),
   ].join('\n')
 
-const saidOf = ({ response, default: silence, status }: HumanRequest, pageId: string): string[] => {
-  const said = response?.find(({ id }) => id === pageId)
-  if (said) return [`  → ${saidText(said)}`]
-  const decided = status === 'pending' ? silence?.find(({ id }) => id === pageId) : undefined
-  return decided ? [`  if nobody answers: ${saidText(decided)}`] : []
+const saidOf = ({ response, default: silence, status }: HumanRequest, page: Page): string[] => {
+  const said = response?.find(({ id }) => id === page.id)
+  if (said) return [`  → ${saidText(said, page)}`]
+  const decided = status === 'pending' ? silence?.find(({ id }) => id === page.id) : undefined
+  return decided ? [`  if nobody answers: ${saidText(decided, page)}`] : []
 }
 
-const saidText = ({ selectedOptionId, selectedOptionIds, freetext }: Said): string => {
-  const chosen = [...(selectedOptionId === undefined ? [] : [selectedOptionId]), ...(selectedOptionIds ?? [])]
+const saidText = ({ selectedOptionId, selectedOptionIds, freetext }: Said, { options }: Page): string => {
+  const ids = [...(selectedOptionId === undefined ? [] : [selectedOptionId]), ...(selectedOptionIds ?? [])]
+  const chosen = ids.map((chosenId) => options.find(({ id }) => id === chosenId)?.label ?? chosenId)
   return [chosen.join(', '), freetext ?? ''].filter(Boolean).join('; ') || 'acknowledged'
 }

@@ -22,7 +22,7 @@ export const eventLine = (
   const quiet = (text: string) => out.paint('dim', text)
   switch (type) {
     case 'tool.started':
-      return `${out.paint('blue', '▸')} ${data.name} ${quiet(brief(inputText(data.input), 100))}`
+      return `${out.paint('blue', '▸')} ${data.name} ${quiet(brief(inputText(data.input, String(data.name)), 100))}`
     case 'tool.ended':
       return toolEnd(data, out)
     case 'job.started':
@@ -69,12 +69,13 @@ export const eventLine = (
     case 'node.refreshed':
     case 'node.promoted':
     case 'node.demoted':
-    case 'node.forked':
     case 'node.recycled':
     case 'node.relaunched':
     case 'roadmap.changed':
     case 'context.compacted':
       return quiet(type.replace(/^node\./, '').replace('.', ' '))
+    case 'node.forked':
+      return quiet(`forked after turn ${data.turn}: ${data.fork}`)
     case 'question.asked':
       return out.paint('yellow', `asks: ${brief(String(data.title ?? ''), 100)}`)
     default:
@@ -88,9 +89,31 @@ const toolEnd = (data: Fields, out: Output): string | undefined => {
   return out.paint('yellow', `  ${data.name}: ${data.status}${exitText(data.exit_code)}${took ? `, ${took}` : ''}`)
 }
 
-/** A command as it is typed; other inputs as JSON. */
-export const inputText = (input: unknown): string => {
+/** What a person wants to know of the inputs of tools that have several. */
+const ofTool: Readonly<Record<string, (input: Fields) => unknown[]>> = {
+  spawn: ({ name, prompt }) => [name, prompt],
+  message: ({ node_id, body }) => [node_id, body],
+  report: ({ kind, body }) => [kind, body],
+  roadmap: ({ action, text }) => [action, text],
+  promote: ({ roadmap }) => [roadmap],
+  wait: ({ reason, timeout }) => [reason, timeout === undefined ? undefined : `${timeout} s at most`],
+  ask_human: ({ title, questions }) => [title ?? (questions as readonly Fields[] | undefined)?.[0]?.question],
+}
+
+const toldOf = (name: string | undefined, input: object): string | undefined => {
+  const texts = name === undefined ? undefined : ofTool[name]?.(input as Fields)
+  return texts?.filter((text) => typeof text === 'string' && text !== '').join(': ') || undefined
+}
+
+/**
+ * A command as it is typed; other inputs as JSON.
+ *
+ * @param name of the tool
+ */
+export const inputText = (input: unknown, name?: string): string => {
   if (typeof input === 'object' && input !== null) {
+    const told = toldOf(name, input)
+    if (told !== undefined) return told
     const { argv } = input as { argv?: unknown }
     if (Array.isArray(argv)) return argv.join(' ')
     const [only, ...others] = Object.values(input)

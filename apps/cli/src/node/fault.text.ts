@@ -10,6 +10,9 @@ const holds: Readonly<Record<NonNullable<Fault['held_for']>, string>> = {
 /** What a node's fault is, how long it lasts, and what happens next. */
 export const faultLine = ({ kind, message }: Fault): string => `${kind}: ${message}`
 
+/** One word for a line of a list. */
+export const faultWord = (kind: string): string => (kind === 'other' ? 'fault' : kind)
+
 /** When a node with a fault is tried again; null when that is not waited for. */
 export const retryLine = ({ held_for, retry_at, tries, since }: Fault): string | null => {
   if (held_for === undefined && retry_at === undefined) return null

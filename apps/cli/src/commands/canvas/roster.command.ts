@@ -4,6 +4,7 @@ import { given } from '../../canvas/given.js'
 import { ago } from '../../clock.js'
 import { wholeNumber } from '../../input.js'
 import { command, performs } from '../../invocation.js'
+import { faultWord } from '../../node/fault.text.js'
 import { brief, table } from '../../output/table.js'
 import type { Shell } from '../../shell.js'
 
@@ -33,12 +34,17 @@ export const registerRoster = (canvas: Command, shell: Shell): void => {
   })
 }
 
+const statusOf = ({ status, fault, attention }: RosterEntry): string => {
+  const wrong = fault ? faultWord(fault) : attention > 0 ? 'needs you' : null
+  return wrong ? `${status} (${wrong})` : status
+}
+
 const tableOf = (entries: readonly RosterEntry[]): string =>
   table(
     ['ID', 'STATUS', 'KIND', 'MODEL', 'CHILDREN', 'LAST', 'AGE', 'COST', 'NAME'],
     entries.map((entry) => [
       entry.id,
-      entry.fault ? `${entry.status} (${entry.fault})` : entry.attention > 0 ? `${entry.status} (hangs)` : entry.status,
+      statusOf(entry),
       entry.kind,
       entry.model ?? '-',
       String(entry.children),

@@ -74,7 +74,7 @@ describe('svc human ask', () => {
     wire.says(json(request), json(request), json(answered))
     const { code, out } = await svc.run(['human', 'ask', 'Which way?', '--wait'])
     expect(code).toBe(0)
-    expect(out).toContain('→ a')
+    expect(out).toContain('→ Left')
   })
 
   it('refuses a deadline that is no time', async () => {

@@ -11,6 +11,7 @@ export interface NewOptions {
   readonly base?: string
   readonly name?: string
   readonly kind?: string
+  readonly mode?: string
   readonly parent?: string
   readonly root?: boolean
   readonly lifecycle?: string
@@ -24,6 +25,7 @@ export interface NewOptions {
   readonly watch?: boolean
 }
 
+const modes = ['base', 'orchestrator'] as const
 const lifecycles = ['terminal', 'resident'] as const
 const strengths = ['light', 'medium', 'strong', 'ultra'] as const
 const stdinForms = ['jsonl', 'text'] as const
@@ -52,6 +54,7 @@ export const nodeBody = async (
   const text = runsProgram && prompt === undefined ? `Run ${trailing.join(' ')}` : await textOf(prompt, 'the prompt')
   const ends = runsProgram || options.wait === true || options.watch === true
   const lifecycle = oneOf(lifecycles, options.lifecycle, '--lifecycle') ?? (ends ? 'terminal' : undefined)
+  const mode = oneOf(modes, options.mode, '--mode')
   const strength = oneOf(strengths, options.strength, '--strength')
   return {
     prompt: text,
@@ -61,6 +64,7 @@ export const nodeBody = async (
     ...worktreeOf(options),
     ...(options.name && { name: options.name }),
     ...(options.kind && { kind: options.kind }),
+    ...(mode && { mode }),
     ...(options.parent && { parent_id: options.parent }),
     ...(options.root && { root: true }),
     ...((strength || options.model) && {

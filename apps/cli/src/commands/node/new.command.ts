@@ -31,6 +31,7 @@ is resident and a child terminal. --lifecycle says it yourself.`,
     .option('--base <commit>', '--worktree, from this commit, branch or tag instead of HEAD')
     .option('--name <name>', 'name of the node')
     .option('--kind <kind>', 'role of the node, general unless given')
+    .option('--mode <mode>', 'base, or orchestrator: one that mostly hands work on, and keeps a roadmap')
     .option('--parent <id>', 'node that it works for')
     .option('--root', 'a node of its own, also when a node creates it')
     .option('--lifecycle <lifecycle>', 'terminal or resident')

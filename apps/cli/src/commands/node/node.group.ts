@@ -30,42 +30,46 @@ import { registerWatch } from './watch.command.js'
 import { registerWorktreeAbandon, registerWorktreeClose } from './worktree.command.js'
 import { registerYield } from './yield.command.js'
 
+type Register = (node: Command, shell: Shell) => void
+
 export const registerNode = (program: Command, shell: Shell): void => {
   const node = program.command('node').description('Create nodes, talk to them, watch them.')
-  const commands = [
-    registerNew,
-    registerList,
-    registerShow,
-    registerWatch,
-    registerAttach,
-    registerKinds,
-    registerMessage,
-    registerYield,
-    registerRevive,
-    registerFork,
-    registerRecycle,
-    registerRelaunch,
-    registerInterrupt,
-    registerCancel,
-    registerUpdate,
-    registerPromote,
-    registerDemote,
-    registerRoadmap,
-    ...(shell.nodeId === undefined ? [registerReviveAll] : []),
-    registerOutcome,
-    registerWait,
-    registerFaults,
-    registerRetry,
-    registerReports,
-    registerAttachment,
-    registerJobs,
-    registerJobStart,
-    registerJobOutput,
-    registerJobCancel,
-    registerWorktreeClose,
-    registerWorktreeAbandon,
-    registerEvents,
-    registerResult,
-  ]
-  for (const register of commands) register(node, shell)
+  const commands: Readonly<Record<string, readonly Register[]>> = {
+    'Work with a node:': [
+      registerNew,
+      registerList,
+      registerShow,
+      registerWatch,
+      registerAttach,
+      registerMessage,
+      registerInterrupt,
+      registerWait,
+      registerOutcome,
+      registerCancel,
+    ],
+    'What it said and did:': [registerReports, registerEvents, registerAttachment, registerResult],
+    'Change its course:': [
+      registerYield,
+      registerFork,
+      registerRevive,
+      ...(shell.nodeId === undefined ? [registerReviveAll] : []),
+      registerRetry,
+      registerFaults,
+      registerRecycle,
+      registerRelaunch,
+    ],
+    'Change what it is:': [registerKinds, registerUpdate, registerPromote, registerDemote, registerRoadmap],
+    'Jobs and worktrees:': [
+      registerJobs,
+      registerJobStart,
+      registerJobOutput,
+      registerJobCancel,
+      registerWorktreeClose,
+      registerWorktreeAbandon,
+    ],
+  }
+  for (const [heading, registers] of Object.entries(commands)) {
+    node.commandsGroup(heading)
+    for (const register of registers) register(node, shell)
+  }
 }
