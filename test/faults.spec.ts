@@ -273,6 +273,11 @@ const guards: Readonly<Record<number, Guard>> = {
   44: {
     fault: 'the clock jumps',
     tests: [
+      [`${lifecycle}/supervision/clock-jump.int-spec.ts`, 'gives up no node that is at work or on its way'],
+      [
+        `${lifecycle}/supervision/clock-jump.int-spec.ts`,
+        'keeps no node waiting longer for its next process than it would have waited',
+      ],
       [
         'apps/models/src/provider/provider.health.spec.ts',
         'closes in its time also when the clock is set back meanwhile',

@@ -18,6 +18,7 @@ import { WorktreeHomes } from '../worktree/worktree.home.js'
 import { HostRegistry } from './host.registry.js'
 import { LaunchQueue } from './launch.queue.js'
 import { isFinal, LaunchRefusals } from './launch.refusal.js'
+import { launchTimeOf } from './launch.time.js'
 
 export const NODE_TOKEN_KEY = Symbol('node token key')
 
@@ -149,7 +150,7 @@ export class Launcher implements OnModuleInit {
     if (!host) return
     const node = await this.nodes.find(this.database, nodeId)
     if (node?.status !== 'active' || node.broker_state === 'bound' || isHeld(node)) return
-    if (node.next_launch_at && node.next_launch_at.getTime() > this.clock.now()) return
+    if (launchTimeOf(node, this.clock.now()) !== null) return
     if (this.launchOf(nodeId, node.generation)) return
     // a tree that is being made: its node is launched when it is there
     const home = await this.homes.of(this.database, node)

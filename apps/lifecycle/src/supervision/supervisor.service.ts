@@ -23,6 +23,7 @@ import { WorktreeCarrier } from '../worktree/worktree.carrier.js'
 import { exitText } from './exit.text.js'
 import { HostRegistry } from './host.registry.js'
 import { afterLoss, type LaunchLimits, nextStep, type Situation, type Step } from './launch.policy.js'
+import { launchTimeOf } from './launch.time.js'
 import { type Launched, Launcher } from './launcher.js'
 
 /** A heartbeat counts against a process only when it came this long after its launch: one under way may be older (ms). */
@@ -189,7 +190,7 @@ export class Supervisor {
       generation: node.generation,
       brokerState: node.broker_state,
       launchedFor: launch ? this.clock.monotonic() - launch.at : null,
-      notBefore: node.next_launch_at?.getTime() ?? null,
+      notBefore: launchTimeOf(node, this.clock.now()),
       held: isHeld(node),
       losses: node.launches.map((at) => at.getTime()),
       hosted: this.hostedOf(node, launch),
