@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common'
 import type { TxContext } from '#common/kernel/database/writer.js'
 import { SignalHub } from '../broker/signal.hub.js'
 import { changedSignal } from '../broker/signal.service.js'
+import { MailRepository } from '../mail/mail.repository.js'
+import { requireMailRoom } from '../mail/mail.room.js'
 import { Engagements } from '../node/engagement.service.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeTransitions } from '../node/node.transition.js'
@@ -13,6 +15,7 @@ export class NodeChanges {
   constructor(
     private readonly transitions: NodeTransitions,
     private readonly engagements: Engagements,
+    private readonly mail: MailRepository,
     private readonly signals: SignalHub,
   ) {}
 
@@ -24,7 +27,7 @@ export class NodeChanges {
   }
 
   /** A node whose lifecycle was changed is told; one that rests and owes a final report by it is woken. */
-  tellLifecycle(ctx: TxContext, node: NodeRecord): NodeRecord {
+  tellLifecycle(ctx: TxContext, node: NodeRecord): Promise<NodeRecord> {
     const owes = node.lifecycle === 'terminal' && node.status === 'idle' && node.waiting_since === null
     return this.tell(ctx, node, lifecycleChangedText(node.lifecycle), owes)
   }
@@ -32,9 +35,12 @@ export class NodeChanges {
   /**
    * A notice to a node that thinks: at the end of its turn while it works, else with its next mail. What a node changed
    * itself is no news to it.
+   *
+   * @throws SvcError quota_exceeded
    */
-  tell(ctx: TxContext, node: NodeRecord, body: string, wakes = false): NodeRecord {
+  async tell(ctx: TxContext, node: NodeRecord, body: string, wakes = false): Promise<NodeRecord> {
     if (node.engine === 'exec') return node
+    requireMailRoom(await this.mail.waiting(ctx.tx, node.id))
     const working = node.status === 'active' && ctx.actor.nodeId !== node.id
     return this.engagements.hand(ctx, node, {
       tier: working || wakes ? 'normal' : 'deferred',

@@ -67,7 +67,7 @@ export class RoleService {
         data: { kind, mode, lifecycle, model, roadmap_version: roadmap },
       })
       const owes = before.lifecycle === 'resident' && lifecycle === 'terminal' && node.status === 'idle'
-      return this.shown.show(this.changes.tell(within, node, promotedText(node, roadmap), owes))
+      return this.shown.show(await this.changes.tell(within, node, promotedText(node, roadmap), owes))
     })
   }
 
@@ -78,7 +78,7 @@ export class RoleService {
       if (before.lifecycle === 'terminal') already('terminal', 'demote')
       const node = this.changes.apply(within, before, { lifecycle: 'terminal' })
       within.tx.emit({ nodeId: node.id, type: 'node.demoted', data: { lifecycle: node.lifecycle } })
-      return this.shown.show(this.changes.tellLifecycle(within, node))
+      return this.shown.show(await this.changes.tellLifecycle(within, node))
     })
   }
 

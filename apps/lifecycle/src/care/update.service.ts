@@ -37,7 +37,7 @@ export class UpdateService {
     private readonly shown: NodeService,
   ) {}
 
-  /** @throws SvcError not_found, illegal_transition (canceled), precondition_failed, model_not_configured */
+  /** @throws SvcError not_found, illegal_transition (canceled), precondition_failed, model_not_configured, quota_exceeded */
   async update(ctx: Context, input: Update): Promise<Node> {
     const refusal =
       input.model && (await this.models.refusal(ctx, await this.nodes.get(this.database, input.id), input.model))
@@ -54,7 +54,7 @@ export class UpdateService {
       if (refusal && changed.model) throw refusal
       const node = this.changes.apply(within, before, changed)
       within.tx.emit({ nodeId: node.id, type: 'node.updated', data: { changed } })
-      return this.shown.show(changed.lifecycle ? this.changes.tellLifecycle(within, node) : node)
+      return this.shown.show(changed.lifecycle ? await this.changes.tellLifecycle(within, node) : node)
     })
   }
 }

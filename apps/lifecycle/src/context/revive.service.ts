@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { contract, type InputOf, nodeLimits, type OutputOf } from '#common/contract/index.js'
+import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { type TxContext, Writer, type Written } from '#common/kernel/database/writer.js'
-import { SvcError } from '#common/kernel/errors.js'
 import { isHeld } from '../fault/fault.hold.js'
 import { MailRepository } from '../mail/mail.repository.js'
+import { requireMailRoom } from '../mail/mail.room.js'
 import { Engagements } from '../node/engagement.service.js'
 import { NodeAccess } from '../node/node.access.js'
 import type { NodeRecord } from '../node/node.record.js'
@@ -63,7 +63,7 @@ export class ReviveService {
   async bring(ctx: TxContext, node: NodeRecord, { mode, prompt }: Revival): Promise<Revived> {
     requireLegal(node.status, 'revive')
     await this.homes.requireUsable(ctx.tx, node, 'revive')
-    await this.requireRoom(ctx, node)
+    requireMailRoom(await this.mail.waiting(ctx.tx, node.id))
     const fresh = mode === 'fresh' && node.engine !== 'exec'
     if (node.status === 'active') return this.hasten(ctx, node, fresh, prompt)
     const leftCanceled = node.status === 'canceled' ? await this.contexts.canceledBelow(ctx.tx, node.id) : []
@@ -104,10 +104,5 @@ export class ReviveService {
   private hand(ctx: TxContext, node: NodeRecord, kind: 'prompt' | 'notice', body: string): void {
     const source = kind === 'notice' ? { kind: 'system' as const, id: null } : sourceOf(ctx.actor)
     this.engagements.hand(ctx, node, { tier: 'normal', kind, body, source, reopens: false })
-  }
-
-  private async requireRoom(ctx: TxContext, node: NodeRecord): Promise<void> {
-    if ((await this.mail.waiting(ctx.tx, node.id)).unread < nodeLimits.unreadMail) return
-    throw new SvcError('quota_exceeded', undefined, { limit: 'unread_mail', max: nodeLimits.unreadMail })
   }
 }

@@ -8,6 +8,8 @@ import { type TxContext, Writer, type Written } from '#common/kernel/database/wr
 import { type FieldFault, SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
 import { Horizons } from '../canvas/horizon.js'
+import { MailRepository } from '../mail/mail.repository.js'
+import { requireMailRoom } from '../mail/mail.room.js'
 import { cursorAfter, pageOf, readCursor } from '../node/cursor.js'
 import { NodeAccess } from '../node/node.access.js'
 import { NodeRepository } from '../node/node.repository.js'
@@ -37,6 +39,7 @@ export class HumanRequestService {
     private readonly requests: HumanRequestRepository,
     private readonly resolutions: HumanResolutions,
     private readonly nodes: NodeRepository,
+    private readonly mail: MailRepository,
     private readonly access: NodeAccess,
     private readonly horizons: Horizons,
     private readonly waiters: Waiters,
@@ -52,6 +55,8 @@ export class HumanRequestService {
       if (node) {
         await this.access.requireOwn(ctx, within.tx, node)
         requireLegal(node.status, 'ask')
+        // each is answered by a mail, if only that it was withdrawn
+        requireMailRoom(await this.mail.waiting(within.tx, node.id))
       }
       const row = this.build(ctx, input, { nodeId, appId: node?.app_id ?? ctx.actor.appId ?? null })
       const known = input.dedupe_key && (await this.requests.same(within.tx, row.principal, input.dedupe_key))

@@ -1,10 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { contract, type InputOf, type Node, nodeLimits, type OutputOf } from '#common/contract/index.js'
+import { contract, type InputOf, type Node, type OutputOf } from '#common/contract/index.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { Writer, type Written } from '#common/kernel/database/writer.js'
-import { SvcError } from '#common/kernel/errors.js'
 import { readAttachments } from '../attachment/attachment.content.js'
 import { AttachmentRepository } from '../attachment/attachment.repository.js'
 import { InProgressStore } from '../broker/in-progress.store.js'
@@ -12,6 +11,7 @@ import { JournalRepository } from '../broker/journal.repository.js'
 import { SignalHub } from '../broker/signal.hub.js'
 import { hangingSince } from '../canvas/hanging.query.js'
 import { MailRepository } from '../mail/mail.repository.js'
+import { requireMailRoom } from '../mail/mail.room.js'
 import { HostRegistry } from '../supervision/host.registry.js'
 import { WorktreeHomes } from '../worktree/worktree.home.js'
 import { cursorAfter, pageOf, readCursor } from './cursor.js'
@@ -77,16 +77,14 @@ export class NodeService {
   async message(ctx: Context, input: InputOf<typeof message>): Promise<Written<OutputOf<typeof message>>> {
     const read = readAttachments(input.attachments)
     return this.writer.once(ctx, { operation: message.name, input }, async (within) => {
-      const [node, { unread }] = await Promise.all([
+      const [node, waiting] = await Promise.all([
         this.nodes.lock(within.tx, input.id),
         this.mail.waiting(within.tx, input.id),
       ])
       await this.access.requireSameTree(ctx, within.tx, node)
       requireLegal(node.status, 'message')
       await this.homes.requireUsable(within.tx, node, 'message')
-      if (unread >= nodeLimits.unreadMail) {
-        throw new SvcError('quota_exceeded', undefined, { limit: 'unread_mail', max: nodeLimits.unreadMail })
-      }
+      requireMailRoom(waiting)
       const source = {
         kind: ctx.actor.kind === 'pub' ? ('system' as const) : ctx.actor.kind,
         id: ctx.actor.nodeId ?? ctx.actor.appId ?? null,

@@ -8,6 +8,7 @@ import { hasCode, SvcError } from '#common/kernel/errors.js'
 import { readAttachments } from '../attachment/attachment.content.js'
 import { AttachmentRepository, type KeptAttachment } from '../attachment/attachment.repository.js'
 import { MailRepository } from '../mail/mail.repository.js'
+import { requireMailRoom } from '../mail/mail.room.js'
 import { cursorAfter, pageOf, readCursor } from '../node/cursor.js'
 import { Engagements } from '../node/engagement.service.js'
 import { NodeAccess } from '../node/node.access.js'
@@ -163,11 +164,7 @@ export class ReportService {
       ctx.tx,
       subscribers.map(({ node }) => node.id),
     )
-    if (unread < nodeLimits.unreadMail) return
-    throw new SvcError('quota_exceeded', 'Whom this report goes to has too much unread mail.', {
-      limit: 'unread_mail',
-      max: nodeLimits.unreadMail,
-    })
+    requireMailRoom({ unread })
   }
 
   /** A node that owes a typed result can't end by words alone. */

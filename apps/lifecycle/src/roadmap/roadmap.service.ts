@@ -5,6 +5,8 @@ import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { type TxContext, Writer } from '#common/kernel/database/writer.js'
 import { SvcError } from '#common/kernel/errors.js'
+import { MailRepository } from '../mail/mail.repository.js'
+import { requireMailRoom } from '../mail/mail.room.js'
 import { Engagements } from '../node/engagement.service.js'
 import { NodeAccess } from '../node/node.access.js'
 import type { NodeRecord } from '../node/node.record.js'
@@ -34,6 +36,7 @@ export class RoadmapService {
     private readonly roadmaps: RoadmapRepository,
     private readonly access: NodeAccess,
     private readonly engagements: Engagements,
+    private readonly mail: MailRepository,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -48,7 +51,7 @@ export class RoadmapService {
     throw new SvcError('not_found', `The node ${id} has ${what}.`, { resource: 'roadmap', id })
   }
 
-  /** @throws SvcError not_found, illegal_transition (canceled, or no orchestrator), precondition_failed */
+  /** @throws SvcError not_found, illegal_transition (canceled, or no orchestrator), precondition_failed, quota_exceeded */
   write(ctx: Context, input: InputOf<typeof write>): Promise<OutputOf<typeof write>> {
     return this.writer.transact(ctx, async (within) => {
       const node = await this.nodes.lock(within.tx, input.id)
@@ -68,7 +71,7 @@ export class RoadmapService {
         throw new SvcError('precondition_failed', undefined, { version })
       }
       const written = this.put(within, node, version + 1, input.text)
-      if (ctx.actor.nodeId !== node.id) this.tell(within, node, written)
+      if (ctx.actor.nodeId !== node.id) await this.tell(within, node, written)
       return toRoadmap(written)
     })
   }
@@ -98,8 +101,9 @@ export class RoadmapService {
   }
 
   /** Somebody else wrote it: its keeper finds out with its next mail. */
-  private tell(ctx: TxContext, node: NodeRecord, { version, updated_by }: RoadmapRecord): void {
+  private async tell(ctx: TxContext, node: NodeRecord, { version, updated_by }: RoadmapRecord): Promise<void> {
     if (node.engine === 'exec') return
+    requireMailRoom(await this.mail.waiting(ctx.tx, node.id))
     this.engagements.hand(ctx, node, {
       tier: 'deferred',
       kind: 'notice',

@@ -33,7 +33,7 @@ export const nodeCareOperations = [
     body: nodeUpdate,
     response: node,
     idempotency: 'natural',
-    errors: ['not_found', 'illegal_transition', 'precondition_failed', 'model_not_configured'],
+    errors: ['not_found', 'illegal_transition', 'precondition_failed', 'model_not_configured', 'quota_exceeded'],
   }),
   operation({
     name: 'nodes.promote',
@@ -50,7 +50,7 @@ export const nodeCareOperations = [
     body: promotion,
     response: node,
     idempotency: 'key',
-    errors: ['not_found', 'illegal_transition', 'model_not_configured'],
+    errors: ['not_found', 'illegal_transition', 'model_not_configured', 'quota_exceeded'],
   }),
   operation({
     name: 'nodes.demote',
@@ -66,7 +66,7 @@ export const nodeCareOperations = [
     params: byId,
     response: node,
     idempotency: 'key',
-    errors: ['not_found', 'illegal_transition'],
+    errors: ['not_found', 'illegal_transition', 'quota_exceeded'],
   }),
   operation({
     name: 'nodes.roadmap.retrieve',
@@ -97,7 +97,7 @@ export const nodeCareOperations = [
     body: roadmapBody,
     response: roadmap,
     idempotency: 'natural',
-    errors: ['not_found', 'illegal_transition', 'precondition_failed'],
+    errors: ['not_found', 'illegal_transition', 'precondition_failed', 'quota_exceeded'],
   }),
   operation({
     name: 'nodes.reviveAll',

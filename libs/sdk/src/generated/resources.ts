@@ -562,7 +562,7 @@ export class NodesRoutes extends Resource {
    *
    * A live node works with it from its next step on. What says only what is so already changes nothing, whatever `if_match` says. A resident that becomes terminal owes a final report: if it rests, it is woken and told so.
    *
-   * `PATCH /v1/nodes/{id}`; may answer `not_found`, `illegal_transition`, `precondition_failed`, `model_not_configured`
+   * `PATCH /v1/nodes/{id}`; may answer `not_found`, `illegal_transition`, `precondition_failed`, `model_not_configured`, `quota_exceeded`
    */
   update(id: string, body: NodeUpdate, options?: RequestOptions): Promise<Node> {
     return this.call<Node>('nodes.update', { params: { id }, body, options })
@@ -573,7 +573,7 @@ export class NodesRoutes extends Resource {
    *
    * A node that is one already answers `illegal_transition` with the state `orchestrator`. A roadmap that it has is kept unless the body holds another.
    *
-   * `POST /v1/nodes/{id}/promote`; may answer `not_found`, `illegal_transition`, `model_not_configured`
+   * `POST /v1/nodes/{id}/promote`; may answer `not_found`, `illegal_transition`, `model_not_configured`, `quota_exceeded`
    */
   promote(id: string, body: Promotion, options?: RequestOptions): Promise<Node> {
     return this.call<Node>('nodes.promote', { params: { id }, body, options })
@@ -584,7 +584,7 @@ export class NodesRoutes extends Resource {
    *
    * One that rests is woken and told so. A node that is terminal already answers `illegal_transition` with the state `terminal`.
    *
-   * `POST /v1/nodes/{id}/demote`; may answer `not_found`, `illegal_transition`
+   * `POST /v1/nodes/{id}/demote`; may answer `not_found`, `illegal_transition`, `quota_exceeded`
    */
   demote(id: string, options?: RequestOptions): Promise<Node> {
     return this.call<Node>('nodes.demote', { params: { id }, options })
