@@ -122,6 +122,18 @@ export class JournalRepository {
     return row?.open === true
   }
 
+  /** Whether answers of the model are in the record whose cost is not on the node's account yet. */
+  async hasUncountedAnswers(reader: Reader, nodeId: string): Promise<boolean> {
+    const [row] = await reader.query<{ uncounted: boolean }>(
+      `SELECT (SELECT count(*) FROM canvas.journal entry JOIN canvas.nodes node ON node.id = entry.node_id
+                WHERE node.id = $1 AND entry.ord > node.copied_ord AND entry.type = 'message'
+                  AND entry.payload ->> 'role' = 'assistant' AND entry.payload ->> 'model' IS NOT NULL)
+            > (SELECT count(*) FROM canvas.events WHERE node_id = $1 AND type = 'node.usage') AS uncounted`,
+      [nodeId],
+    )
+    return row?.uncounted === true
+  }
+
   /** Nodes that have ended and left calls open. */
   async endedWithOpenCalls(reader: Reader): Promise<string[]> {
     const rows = await reader.query<{ node_id: string }>(

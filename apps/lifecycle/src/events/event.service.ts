@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common'
+import { Inject, Injectable } from '@nestjs/common'
 import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
 import { BusConnection } from '#common/kernel/bus/connection.js'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { EventLog } from '#common/kernel/database/events.js'
@@ -15,6 +16,8 @@ const read = contract['lifecycle.node.readEvents']
 /** Part of a message of the bus that the events of one answer may fill, and about the bytes of one besides its data. */
 const pageShare = 0.5
 const envelopeBytes = 500
+/** Ms after the end of a node in which the cost of its last answers is waited for. */
+const costToldWithin = 120_000
 
 /** The log of record, for the gateway's readers. */
 @Injectable()
@@ -27,6 +30,7 @@ export class EventService {
     private readonly jobs: JobRepository,
     private readonly access: NodeAccess,
     private readonly connection: BusConnection,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /**
@@ -40,7 +44,10 @@ export class EventService {
     const node = await this.nodes.get(this.database, id)
     if (ctx.actor.kind !== 'system') await this.access.requireOwn(ctx, this.database, node)
     const ended = tree ? await this.nodes.isTreeEnded(this.database, id) : isEnded(node)
-    const settled = ended && !(await this.hasEndsToCome(tree ? { rootId: id } : { nodeId: id }))
+    const settled =
+      ended &&
+      !(await this.hasEndsToCome(tree ? { rootId: id } : { nodeId: id })) &&
+      !(!tree && (await this.hasCostToCome(node)))
     const { events, head } = tree
       ? await this.log.pageTree(this.database, id, after, limit)
       : await this.log.page(this.database, id, after, limit)
@@ -54,6 +61,12 @@ export class EventService {
       this.jobs.hasRunning(this.database, of),
     ])
     return calls || jobs
+  }
+
+  /** What an answer cost is told apart from it, and late where the bus was away; waited for so long, and no longer. */
+  private async hasCostToCome({ id, updated_at }: NodeRecord): Promise<boolean> {
+    const recent = this.clock.now() - updated_at.getTime() < costToldWithin
+    return recent && (await this.journal.hasUncountedAnswers(this.database, id))
   }
 }
 

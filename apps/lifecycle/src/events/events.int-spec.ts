@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { JournalEntry } from '#common/contract/index.js'
 import { failure } from '#common/kernel/bus/bus.fixture.js'
 import { newId } from '#common/kernel/ids.js'
 import { waitFor } from '#common/testing/wait-for.js'
@@ -60,6 +61,21 @@ describe('events', () => {
     expect(rest).toMatchObject({ events: [{ type: 'node.canceled' }], settled: true })
     const none = await failure(lifecycle.call('lifecycle.node.readEvents', { id: newId('node'), after: 0 }))
     expect(none).toMatchObject({ code: 'not_found' })
+  })
+
+  // The bus was away when a node ended: its streams ended for good, and then it was told what its last answer had cost.
+  it('of an ended node are not all there until each of its answers is accounted for', async () => {
+    const { node, broker, assignment } = await lifecycle.running({ lifecycle: 'terminal' })
+    const answer = { ...said(1, 1, 'all is well'), model: 'mock/m' } as JournalEntry
+    await broker.append(started(1, assignment.mail), answer)
+    await broker.append({ type: 'turn_ended', turn: 1, status: 'completed', final: 'all is well' })
+    const read = () => lifecycle.call('lifecycle.node.readEvents', { id: node.id, after: 0, limit: 200 })
+    expect(await read()).toMatchObject({ settled: false })
+    const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 0, cost_usd: 1 }
+    const told = { source_event: `last:${node.id}`, node_id: node.id, model: 'mock/m', usage }
+    await lifecycle.call('lifecycle.usage.record', told)
+    const { events, settled } = await read()
+    expect([settled, events.at(-1)?.type]).toEqual([true, 'node.usage'])
   })
 
   // Some forty large reports were once more than one message of the bus carries, and nobody could read past them.
