@@ -44,32 +44,43 @@ export const lostMessages = async (database: AdminConnection, messages: readonly
 const eventOf = ({ node, seq }: { node: string; seq: number }): string => `${node}:${seq}`
 
 /** What a reader of all events saw otherwise than it stands in the order of all events. */
-export const canvasStream = async (database: AdminConnection, watch: StreamWatch): Promise<string[]> => {
-  const rows = await database.rows<{ node: string; seq: number }>(
-    'SELECT node_id AS node, seq::int FROM canvas.events ORDER BY xid, root_id, tree_seq',
+export const canvasStream = (database: AdminConnection, watch: StreamWatch): Promise<string[]> =>
+  compared('the stream of all events', watch, eventOf, () =>
+    database.rows('SELECT node_id AS node, seq::int FROM canvas.events ORDER BY xid, root_id, tree_seq'),
   )
-  const late = await watch.until(rows.length, 30_000).then(
-    () => [],
-    (error: unknown) => [String(error)],
-  )
-  return [...late, ...differences('the stream of all events', rows.map(eventOf), watch.seen.map(eventOf))]
-}
 
 /** The same of a reader of one tree, whose events are numbered. */
-export const treeStream = async (
+export const treeStream = (
   database: AdminConnection,
   { root, watch }: { root: string; watch: StreamWatch },
+): Promise<string[]> =>
+  compared(
+    `the tree of ${root}`,
+    watch,
+    ({ id, ...event }) => `${id}=${eventOf(event)}`,
+    () =>
+      database.rows(
+        'SELECT tree_seq::text AS id, node_id AS node, seq::int FROM canvas.events WHERE root_id = $1 ORDER BY tree_seq',
+        [root],
+      ),
+  )
+
+/** Waits until the reader has as much as there is. */
+const compared = async (
+  what: string,
+  watch: StreamWatch,
+  textOf: (event: Seen) => string,
+  read: () => Promise<Seen[]>,
 ): Promise<string[]> => {
-  const rows = await database.rows<{ id: string; node: string; seq: number }>(
-    'SELECT tree_seq::text AS id, node_id AS node, seq::int FROM canvas.events WHERE root_id = $1 ORDER BY tree_seq',
-    [root],
-  )
-  const late = await watch.until(rows.length, 30_000).then(
-    () => [],
-    (error: unknown) => [String(error)],
-  )
-  const whole = ({ id, ...event }: Seen): string => `${id}=${eventOf(event)}`
-  return [...late, ...differences(`the tree of ${root}`, rows.map(whole), watch.seen.map(whole))]
+  for (;;) {
+    const rows = await read()
+    const late = await watch.until(rows.length, 30_000).then(
+      () => [],
+      (error: unknown) => [String(error)],
+    )
+    if (watch.seen.length > rows.length && (await read()).length > rows.length) continue
+    return [...late, ...differences(what, rows.map(textOf), watch.seen.map(textOf))]
+  }
 }
 
 const differences = (what: string, wanted: readonly string[], seen: readonly string[]): string[] => {

@@ -146,6 +146,12 @@ const onceRules: readonly Rule[] = [
 
 const toldRules: readonly Rule[] = [
   {
+    says: 'every answer that was bought is on the account of its node once',
+    sql: `SELECT c.node_id || ' ' || count(*) || ' calls, ' || e.told || ' told' AS text FROM models.calls c,
+                 LATERAL (SELECT count(*) AS told FROM canvas.events WHERE node_id = c.node_id AND type = 'node.usage') e
+           WHERE c.status = 'completed' GROUP BY c.node_id, e.told HAVING count(*) <> e.told`,
+  },
+  {
     says: 'every end is told to each of its watchers, at once and once',
     sql: `WITH RECURSIVE ${line} SELECT e.node_id || ' ' || e.type || ' to ' || s.subscriber || ': ' || count(c.seq) AS text
             FROM canvas.events e JOIN canvas.subscriptions s ON s.publisher = e.node_id
@@ -200,6 +206,11 @@ export const restRules: readonly Rule[] = [
     sql: `SELECT node_id || ' tool ' || call_id AS text FROM canvas.tool_calls WHERE status = 'started'
           UNION ALL SELECT node_id || ' job ' || id FROM canvas.jobs WHERE status = 'running'
           UNION ALL SELECT node_id || ' model ' || turn || '.' || step FROM models.calls WHERE status IN ('started', 'running')`,
+  },
+  {
+    says: 'what one service has to tell another is told',
+    sql: `SELECT 'canvas ' || key AS text FROM canvas.outbox WHERE acknowledged_at IS NULL
+          UNION ALL SELECT 'models ' || key FROM models.outbox WHERE acknowledged_at IS NULL`,
   },
   {
     says: 'no question of a canceled node is open',

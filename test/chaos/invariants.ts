@@ -93,13 +93,15 @@ const toolCalls = (node: Expected, { journal, tool_calls }: NodeRecord): string[
   return found
 }
 
-const events = ({ watch }: Expected, { event_seq, seqs }: NodeRecord): string[] => {
+const events = ({ watch }: Expected, { event_seq, seqs, types }: NodeRecord): string[] => {
   const wanted = upTo(event_seq).join()
   const found: string[] = []
   if (seqs.join() !== wanted) found.push(`events 1 to ${event_seq} are ${seqs}`)
   if (watch.seqs.join() !== wanted) found.push(`the watcher of events 1 to ${event_seq} saw ${watch.seqs}`)
   if (watch.settledAt !== undefined && watch.settledAt < event_seq)
-    found.push(`its stream ended for good at event ${watch.settledAt} of ${event_seq}`)
+    found.push(
+      `its stream ended for good at event ${watch.settledAt} of ${event_seq}: ${types.slice(watch.settledAt - 3)}`,
+    )
   return found
 }
 

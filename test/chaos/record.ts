@@ -8,6 +8,8 @@ export interface NodeRecord {
   named: number
   event_seq: number
   seqs: number[]
+  /** Of its events, in their order. */
+  types: string[]
   bound: { generation: number; pid: number }[]
   journal: {
     ord: number
@@ -42,7 +44,7 @@ const told = (type: string): string =>
 const statement = `
   SELECT n.id, n.status, n.fault, n.worktree, (SELECT count(*)::int FROM canvas.nodes o WHERE o.name = n.name) AS named,
     (SELECT event_seq::int FROM canvas.counters WHERE node_id = n.id) AS event_seq,
-    ${all('seq::int AS s', 'canvas.events WHERE node_id = n.id', 'x.s')} AS seqs,
+    ${all('seq::int AS s, type', 'canvas.events WHERE node_id = n.id', 'x.s')} AS seqs,
     ${all("seq::int AS s, (data->>'generation')::int AS generation, (data->>'pid')::int AS pid", "canvas.events WHERE node_id = n.id AND type = 'node.bound'", 'x.s')} AS bound,
     ${all('ord::int, generation, turn, step, type, payload', 'canvas.journal WHERE node_id = n.id', 'x.ord')} AS journal,
     ${all('turn, call_id, status', 'canvas.tool_calls WHERE node_id = n.id', 'x.turn, x.call_id')} AS tool_calls,
@@ -52,9 +54,11 @@ const statement = `
     ${all('engagement, kind', 'canvas.reports WHERE node_id = n.id', 'x.engagement')} AS reports
   FROM canvas.nodes n WHERE n.id = ANY($1)`
 
-type Row = Omit<NodeRecord, 'seqs'> & { seqs: { s: number }[] }
+type Row = Omit<NodeRecord, 'seqs' | 'types'> & { seqs: { s: number; type: string }[] }
 
 export const readRecords = async (database: AdminConnection, ids: string[]): Promise<Map<string, NodeRecord>> => {
   const rows = await database.rows<Row>(statement, [ids])
-  return new Map(rows.map((row) => [row.id, { ...row, seqs: row.seqs.map(({ s }) => s) }]))
+  return new Map(
+    rows.map((row) => [row.id, { ...row, seqs: row.seqs.map(({ s }) => s), types: row.seqs.map(({ type }) => type) }]),
+  )
 }

@@ -1,5 +1,6 @@
+import { waitFor } from '#common/testing/wait-for.js'
 import type { NodesRecycleResponse, NodesRelaunchRootResponse } from '#sdk/index.js'
-import { call, calls, heard, must, report, type Stage, type Story } from '../stage.js'
+import { call, calls, heard, must, report, type Stage, type Story, storyPatience } from '../stage.js'
 import { reader } from './family.story.js'
 
 /** A root with a child that only it watches and one that somebody else watches too, and a message that it has not read. */
@@ -57,9 +58,11 @@ export const relaunch: Story = async (stage) => {
   const { root, below } = await rootWithChildren(stage)
   const { node } = await stage.twice<NodesRelaunchRootResponse>('POST', `/v1/nodes/${root.id}/relaunch`, {})
   await stage.killBroker(node.id).catch(() => undefined)
-  const settled = await stage.reaches(root.id, ['done', 'idle'])
-  await stage.message(settled.status === 'done' ? node.id : root.id, 'hello to whoever stands')
-  await stage.client.nodes.wait(node.id, { status: ['idle', 'dead', 'canceled'], timeout: 30 })
+  const { succession } = await waitFor(async () => {
+    const now = await stage.client.nodes.retrieve(node.id)
+    return now.succession !== 'booting' && now
+  }, storyPatience)
+  await stage.message(succession === 'taken_over' ? node.id : root.id, 'hello to whoever stands')
   stage.open('go')
   return async () => {
     const rows = await rowsOf(stage)
