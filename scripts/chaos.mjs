@@ -1,5 +1,6 @@
-// Kills and pauses every process by turns under load and checks what must hold.
-// Usage: npm run chaos -- [--count 100] [--seed 1] [--from 1]; the same seed makes the same loads, faults and moments.
+// Kills, pauses and cuts off every process by turns under load and checks what must hold of the whole canvas.
+// Usage: npm run chaos -- [--count 100 | --minutes 10] [--seed 1] [--from 1]; the same seed makes the same loads, stories,
+// faults and moments.
 import { spawnSync } from 'node:child_process'
 import { root } from './files.mjs'
 import {
