@@ -8,7 +8,7 @@ import {
   mailEntry,
   settlement,
 } from './broker.schema.js'
-import { nodeId, queryInt, time } from './common.schema.js'
+import { nodeId, ordinal, queryInt, time } from './common.schema.js'
 import { operation } from './define.js'
 import { llmItem, turnCall } from './model.schema.js'
 
@@ -66,7 +66,7 @@ export const brokerOperations = [
     params: byId,
     body: z.strictObject({
       host_id: z.string().max(128),
-      pid: z.int().min(1),
+      pid: z.int().min(1).max(2_147_483_647),
       started_at: time,
       version: z.string().max(64),
     }),
@@ -121,7 +121,7 @@ export const brokerOperations = [
     listeners: owner,
     gate: 'broker',
     params: byId,
-    body: z.strictObject({ turn: z.int().min(1) }),
+    body: z.strictObject({ turn: ordinal }),
     response: settlement,
     idempotency: 'natural',
     errors: ['not_found', 'stale_generation', 'journal_conflict'],
@@ -162,7 +162,7 @@ export const brokerOperations = [
     listeners: owner,
     gate: 'broker',
     params: byId,
-    body: z.strictObject({ turn: z.int().min(1), step: z.int().min(1) }),
+    body: z.strictObject({ turn: ordinal, step: ordinal }),
     response: z.object({
       canceled: z
         .boolean()

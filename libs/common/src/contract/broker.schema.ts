@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { attachmentInfo } from './attachment.schema.js'
-import { jsonSchema, nodeId, time } from './common.schema.js'
+import { jsonSchema, nodeId, ordinal, time } from './common.schema.js'
 import { delta, execSpec, faultKinds, messageTiers } from './node.schema.js'
 import { persona } from './persona.schema.js'
 
@@ -81,8 +81,7 @@ export type MailEntry = z.infer<typeof mailEntry>
 export const toolCallStatuses = ['started', 'completed', 'failed', 'canceled', 'outcome_unknown'] as const
 export const turnStatuses = ['completed', 'interrupted', 'failed'] as const
 
-const turn = z.int().min(1)
-const step = z.int().min(1)
+const [turn, step] = [ordinal, ordinal]
 
 /** Entries of a node's journal: what its engine did, in order, append-only. */
 export const journalEntry = z.discriminatedUnion('type', [
@@ -100,7 +99,7 @@ export const journalEntry = z.discriminatedUnion('type', [
     content: z.array(contentPart),
     model: z.string().optional(),
     context: z
-      .strictObject({ tokens: z.int().min(0), window: z.int().min(1) })
+      .strictObject({ tokens: z.int().min(0).max(1_000_000_000), window: ordinal })
       .optional()
       .meta({
         description:

@@ -84,3 +84,6 @@ export const nodeMakers = z
   .array(z.object({ node_id: nodeId, cwd: z.string(), scopes: z.array(z.string()) }))
   .default([])
   .meta({ description: 'The nodes behind its making, the nearest first: it sees nothing that one of them does not' })
+
+/** Of a turn, or of a step in one: counted from 1, and far from what a column holds. */
+export const ordinal = z.int().min(1).max(1_000_000_000)

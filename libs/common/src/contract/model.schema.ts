@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { contentPart, conversationMessage, toolDefinition } from './broker.schema.js'
-import { jsonSchema, slug, time } from './common.schema.js'
+import { jsonSchema, ordinal, slug, time } from './common.schema.js'
 import { strength, strengths } from './node.schema.js'
 
 export const providerTypes = ['openai', 'anthropic', 'google', 'openai-compatible'] as const
@@ -175,8 +175,8 @@ export type LlmItem = z.infer<typeof llmItem>
 /** The model call of a node's turn; journaled under (node, engagement-wide turn, step). */
 export const turnCall = z.strictObject({
   ...callFields,
-  turn: z.int().min(1),
-  step: z.int().min(1),
+  turn: ordinal,
+  step: ordinal,
   strength: strength,
   model: z.string().max(200).optional(),
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nodeId } from './common.schema.js'
+import { nodeId, ordinal } from './common.schema.js'
 import { operation } from './define.js'
 import { modelChoice, node, nodeLimits, promptText } from './node.schema.js'
 
@@ -9,7 +9,7 @@ const owner = ['owner'] as const
 const prompt = promptText.optional()
 
 export const nodeFork = z.strictObject({
-  turn: z.int().min(1).optional().meta({
+  turn: ordinal.optional().meta({
     description:
       'The last turn of the copy, one of the present context that has ended; the newest such turn unless given',
   }),

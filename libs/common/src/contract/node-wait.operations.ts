@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nodeId, pageOf, pageQuery, time } from './common.schema.js'
+import { nodeId, ordinal, pageOf, pageQuery, time } from './common.schema.js'
 import { operation } from './define.js'
 import { faultKinds, node, nodeStatuses } from './node.schema.js'
 
@@ -97,7 +97,7 @@ export const nodeWaitOperations = [
     gate: 'broker',
     params: byId,
     body: z.strictObject({
-      turn: z.int().min(1),
+      turn: ordinal,
       kind: z.enum(faultKinds),
       message: z.string().min(1).max(4000),
       retry_after_ms: z.int().min(0).max(86_400_000).optional(),

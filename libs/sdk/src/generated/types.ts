@@ -767,32 +767,32 @@ export interface JobStart {
 
 export type JournalEntry = {
   type: 'turn_started'
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
   /** At most 500 entries. */
   mail: string[]
   content: ContentPart[]
 } | {
   type: 'message'
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
-  /** At least 1. */
+  /** 1 to 1000000000. */
   step: number
   role: 'user' | 'assistant'
   content: ContentPart[]
   model?: string
   /** Of an answer: tokens of the conversation up to and with it, as its provider counted them, and how many its model takes. */
   context?: {
-    /** At least 0. */
+    /** At most 1000000000. */
     tokens: number
-    /** At least 1. */
+    /** 1 to 1000000000. */
     window: number
   }
 } | {
   type: 'compacted'
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
-  /** The step that it made room for; at least 1. */
+  /** The step that it made room for; 1 to 1000000000. */
   step: number
   /** Entries right before this one that stay in the conversation as they are; the older ones are made smaller; at least 0. */
   kept: number
@@ -801,18 +801,18 @@ export type JournalEntry = {
   model?: string
 } | {
   type: 'tool_started'
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
-  /** At least 1. */
+  /** 1 to 1000000000. */
   step: number
   call_id: string
   name: string
   input: unknown
 } | {
   type: 'tool_ended'
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
-  /** At least 1. */
+  /** 1 to 1000000000. */
   step: number
   call_id: string
   name: string
@@ -829,7 +829,7 @@ export type JournalEntry = {
   exit_code?: number | null
 } | {
   type: 'turn_ended'
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
   status: 'completed' | 'interrupted' | 'failed'
   fault?: {
@@ -845,32 +845,32 @@ export type JournalEntry = {
 
 export type JournalEntryInput = {
   type: 'turn_started'
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
   /** At most 500 entries. */
   mail: string[]
   content: ContentPartInput[]
 } | {
   type: 'message'
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
-  /** At least 1. */
+  /** 1 to 1000000000. */
   step: number
   role: 'user' | 'assistant'
   content: ContentPartInput[]
   model?: string
   /** Of an answer: tokens of the conversation up to and with it, as its provider counted them, and how many its model takes. */
   context?: {
-    /** At least 0. */
+    /** At most 1000000000. */
     tokens: number
-    /** At least 1. */
+    /** 1 to 1000000000. */
     window: number
   }
 } | {
   type: 'compacted'
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
-  /** The step that it made room for; at least 1. */
+  /** The step that it made room for; 1 to 1000000000. */
   step: number
   /** Entries right before this one that stay in the conversation as they are; the older ones are made smaller; at least 0. */
   kept: number
@@ -879,18 +879,18 @@ export type JournalEntryInput = {
   model?: string
 } | {
   type: 'tool_started'
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
-  /** At least 1. */
+  /** 1 to 1000000000. */
   step: number
   call_id: string
   name: string
   input: unknown
 } | {
   type: 'tool_ended'
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
-  /** At least 1. */
+  /** 1 to 1000000000. */
   step: number
   call_id: string
   name: string
@@ -907,7 +907,7 @@ export type JournalEntryInput = {
   exit_code?: number | null
 } | {
   type: 'turn_ended'
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
   status: 'completed' | 'interrupted' | 'failed'
   fault?: {
@@ -1269,7 +1269,7 @@ export interface NodesAttachResponse {
 export interface NodesBrokerBindBody {
   /** At most 128 characters. */
   host_id: string
-  /** At least 1. */
+  /** 1 to 2147483647. */
   pid: number
   /** RFC 3339 time in UTC with milliseconds. */
   started_at: string
@@ -1296,9 +1296,9 @@ export interface NodesBrokerJournalResponse {
 }
 
 export interface NodesBrokerModelCallCancelBody {
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
-  /** At least 1. */
+  /** 1 to 1000000000. */
   step: number
 }
 
@@ -1313,7 +1313,7 @@ export interface NodesBrokerReadJournalResponse {
 }
 
 export interface NodesBrokerSettleBody {
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
 }
 
@@ -1366,7 +1366,7 @@ export interface NodesFaultsListResponse {
 }
 
 export interface NodesFaultsRecordBody {
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
   kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other'
   /** 1 to 4000 characters. */
@@ -1380,7 +1380,7 @@ export interface NodesFaultsRecordResponse {
 }
 
 export interface NodesForkBody {
-  /** The last turn of the copy, one of the present context that has ended; the newest such turn unless given; at least 1. */
+  /** The last turn of the copy, one of the present context that has ended; the newest such turn unless given; 1 to 1000000000. */
   turn?: number
   /** What the copy is to do; without one it rests until its first message; at least 1 characters. */
   prompt?: string
@@ -1921,9 +1921,9 @@ export interface TurnCall {
   max_output_tokens?: number
   /** At most 2. */
   temperature?: number
-  /** At least 1. */
+  /** 1 to 1000000000. */
   turn: number
-  /** At least 1. */
+  /** 1 to 1000000000. */
   step: number
   strength: 'light' | 'medium' | 'strong' | 'ultra'
   /** At most 200 characters. */
