@@ -17,6 +17,7 @@ import { NodeRepository } from '../node/node.repository.js'
 import { requireLegal } from '../node/node.rules.js'
 import { NodeService } from '../node/node.service.js'
 import { NodeTransitions } from '../node/node.transition.js'
+import { grantScopes } from '../node/scope-grant.js'
 import { LaunchQueue } from '../supervision/launch.queue.js'
 import { WorktreeHomes } from '../worktree/worktree.home.js'
 import { ForkRepository } from './fork.repository.js'
@@ -144,7 +145,9 @@ export class SuccessionService {
     const { tx, actor } = ctx
     const at = new Date(this.clock.now())
     const id = newId('node')
-    const root = successorOf(old, { id, succession, at })
+    // whoever asks gives no node more than they have
+    const held = grantScopes(actor.scopes, old.scopes, undefined)
+    const root = successorOf(old, { id, succession, scopes: held, at })
     this.nodes.insert(tx, root)
     this.nodes.recordTransition(tx, {
       nodeId: id,
@@ -168,7 +171,10 @@ export class SuccessionService {
   }
 }
 
-const successorOf = (old: NodeRecord, made: { id: string; succession: Succession; at: Date }): NodeRecord => ({
+const successorOf = (
+  old: NodeRecord,
+  made: Pick<NodeRecord, 'id' | 'succession' | 'scopes'> & { at: Date },
+): NodeRecord => ({
   ...blank,
   id: made.id,
   name: old.name,
@@ -186,7 +192,7 @@ const successorOf = (old: NodeRecord, made: { id: string; succession: Succession
   exec: old.exec,
   cwd: old.cwd,
   model: old.model,
-  scopes: old.scopes,
+  scopes: made.scopes,
   scopes_explicit: old.scopes_explicit,
   principal: old.principal,
   app_id: old.app_id,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { waitFor } from '#common/testing/wait-for.js'
-import { LifecycleUnderTest, started } from '../../../../test/support/lifecycle-service.js'
+import { LifecycleUnderTest, nodeContext, started } from '../../../../test/support/lifecycle-service.js'
 import { agents } from './context.fixture.js'
 
 let lifecycle: LifecycleUnderTest
@@ -71,3 +71,13 @@ it('what a root is for is kept as long as a conversation can take it in, however
   const { node: last } = await lifecycle.call('nodes.recycle', { id: node.id })
   expect(bodies((await lifecycle.bound(last.id)).assignment.mail)[0]).toContain('keep the light burning')
 })
+
+it.each(['nodes.recycle', 'nodes.relaunchRoot'] as const)(
+  '%s gives the new root no more than the caller has',
+  async (operation) => {
+    const { node } = await resting({ scopes: ['svc:llm', 'svc:act', 'svc:schedule'] })
+    const narrow = nodeContext(node.id, 1, { scopes: ['svc:llm', 'svc:act'] })
+    const { node: next } = await lifecycle.call(operation, { id: node.id }, narrow)
+    expect(next.scopes).toEqual(['svc:act', 'svc:llm'])
+  },
+)
