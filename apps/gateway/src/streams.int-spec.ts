@@ -314,17 +314,20 @@ describe('a stream that a service answers', () => {
 describe('a gateway that goes down', () => {
   it('ends its streams, lets requests finish, and takes no more', async () => {
     const other = await TestGateway.start(nats.url, await testDatabase())
-    let answer: (value: unknown) => void = () => undefined
-    wire.answers['nodes.outcome'] = () => new Promise((resolve) => (answer = resolve))
+    const answers: ((value: unknown) => void)[] = []
+    wire.answers['nodes.outcome'] = () => new Promise((resolve) => answers.push(resolve))
     const watcher = await TestWatcher.open(other, `/v1/nodes/${node}/events`)
-    const inHand = other.ask({ path: `/v1/nodes/${node}/outcome?wait=30` })
-    await waitFor(() => wire.asks('nodes.outcome').length > 0)
+    const inHand = other.ask({ path: `/v1/nodes/${node}/outcome` })
+    const held = other.ask({ path: `/v1/nodes/${node}/outcome?wait=30` })
+    await waitFor(() => answers.length === 2)
     const { base } = other
     const stopped = other.stop()
     await waitFor(() => watcher.ended)
     expect(watcher.events.at(-1)).toMatchObject({ event: 'end', data: { reason: 'draining' } })
     await expect(fetch(`${base}/healthz`)).rejects.toThrow()
-    answer({ done: true })
+    // what only waits for something to happen is sent away, and can ask again
+    expect((await held).body).toMatchObject({ code: 'service_unavailable', retryable: true })
+    for (const answer of answers) answer({ done: true })
     expect((await inHand).body).toEqual({ done: true })
     await stopped
     delete wire.answers['nodes.outcome']

@@ -52,6 +52,10 @@ const namesCreated = (entry: Operation): boolean =>
   entry.status === 201 &&
   routes.some(({ method, path }) => method === 'GET' && path?.replace(/\{\w+\}$/, '') === `${entry.path}/`)
 
+/** Whether the answer waits for something to happen, and not only for its work to be done. */
+const isHeld = ({ name }: Operation, input: Record<string, unknown>, { actor }: RequestState): boolean =>
+  name === 'nodes.wait' ? actor?.nodeId !== input.id : input.wait !== undefined && input.wait !== 0
+
 /** From a request whose gate is open to its answer: parse, one call, reply. */
 @Injectable()
 export class Dispatcher {
@@ -78,6 +82,7 @@ export class Dispatcher {
       const state = stateOf(request)
       const body = await readBody(request.raw, entry, this.settings.SVC_BODY_LIMIT)
       const input = parseInput(entry, request, body)
+      state.held = isHeld(entry, input, state)
       const ctx = contextFor(entry, {
         headers: request.headers,
         requestId: request.id,

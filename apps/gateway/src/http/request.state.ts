@@ -13,6 +13,8 @@ export interface RequestState {
   readonly entrance: Entrance
   /** Fires when the client has gone, or when the gateway gives up draining. */
   readonly gone: AbortController
+  /** Whether its answer is held back until something happens: asked again after a restart it loses nothing. */
+  held?: boolean
   actor?: Actor
 }
 

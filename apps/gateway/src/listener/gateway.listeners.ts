@@ -7,7 +7,7 @@ import { SETTINGS, type Settings } from '#common/kernel/config.js'
 import { SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
-import { type Entrance, markRequest } from '../http/request.state.js'
+import { type Entrance, markRequest, type RequestState } from '../http/request.state.js'
 import { SseClients } from '../stream/sse.clients.js'
 import { listenSocket, listenTcp } from './http.listener.js'
 
@@ -24,7 +24,7 @@ export type Route = (request: IncomingMessage, response: ServerResponse) => void
 @Injectable()
 export class GatewayListeners implements OnModuleDestroy, OnApplicationShutdown {
   readonly #servers: Server[] = []
-  readonly #inHand = new Set<AbortController>()
+  readonly #inHand = new Set<RequestState>()
   #draining = false
   #idle: (() => void) | undefined
 
@@ -74,6 +74,7 @@ export class GatewayListeners implements OnModuleDestroy, OnApplicationShutdown 
     this.#draining = true
     for (const server of this.#servers) server.close()
     this.streams.endAll('draining')
+    this.#giveUp(({ held }) => held === true)
     await this.#drained()
     for (const server of this.#servers) server.closeAllConnections()
   }
@@ -84,14 +85,21 @@ export class GatewayListeners implements OnModuleDestroy, OnApplicationShutdown 
 
   #serve(route: Route, request: IncomingMessage, response: ServerResponse, entrance: Entrance): void {
     const gone = new AbortController()
-    this.#inHand.add(gone)
+    const state: RequestState = { entrance, gone }
+    this.#inHand.add(state)
     response.once('close', () => {
-      this.#inHand.delete(gone)
+      this.#inHand.delete(state)
       if (!response.writableFinished) gone.abort(new SvcError('client_closed'))
       if (this.#inHand.size === 0) this.#idle?.()
     })
-    markRequest(request, { entrance, gone })
+    markRequest(request, state)
     route(request, response)
+  }
+
+  #giveUp(which: (state: RequestState) => boolean): void {
+    for (const state of this.#inHand) {
+      if (which(state)) state.gone.abort(new SvcError('service_unavailable', 'The gateway is going down.'))
+    }
   }
 
   async #drained(): Promise<void> {
@@ -99,7 +107,7 @@ export class GatewayListeners implements OnModuleDestroy, OnApplicationShutdown 
     await new Promise<void>((resolve) => {
       const callOff = this.clock.after(drainWithin, () => {
         this.log.warn({ requests: this.#inHand.size }, 'requests did not finish in time')
-        for (const gone of this.#inHand) gone.abort(new SvcError('service_unavailable', 'The gateway is going down.'))
+        this.#giveUp(() => true)
         resolve()
       })
       this.#idle = () => {
