@@ -24,7 +24,7 @@ describe('the fence around the canvas', () => {
   }
   const writes = (table: string): string[] => [
     `DELETE FROM canvas.${table} WHERE false`,
-    `INSERT INTO canvas.${table} DEFAULT VALUES`,
+    `INSERT INTO canvas.${table} OVERRIDING SYSTEM VALUE SELECT * FROM canvas.${table} WHERE false`,
     `TRUNCATE canvas.${table} CASCADE`,
   ]
 
