@@ -43,6 +43,29 @@ describe('composed methods', () => {
     })
   })
 
+  describe('nodes.waitForStatus', () => {
+    const at = (status: string, reached: boolean) => json({ node: { id, status }, reached })
+
+    it('asks until it is reached, over a restart of the daemon', async () => {
+      wire.says(at('active', false), cut, away, at('idle', true))
+      await expect(client.nodes.waitForStatus(id)).resolves.toMatchObject({ status: 'idle' })
+      expect(wire.received.map(({ body }) => body)).toEqual(Array(4).fill({ timeout: 60 }))
+    })
+
+    it('waits for what it was told to, and ends at its limit', async () => {
+      wire.says(at('done', true), silence)
+      await client.nodes.waitForStatus(id, ['done', 'dead'])
+      expect(wire.received[0]?.body).toEqual({ timeout: 60, status: ['done', 'dead'] })
+      await expect(client.nodes.waitForStatus(id, undefined, { timeout: 40 })).rejects.toThrow(TimeoutError)
+    })
+  })
+
+  it('nodes.wait goes on over a restart of the daemon', async () => {
+    wire.says(cut, away, away, cut, json({ node: { id }, reached: true }))
+    await expect(client.nodes.wait(id, { timeout: 5 })).resolves.toMatchObject({ reached: true })
+    expect(new Set(wire.received.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
+  })
+
   it('nodes.createAndWait creates once and waits', async () => {
     wire.says(created, done())
     const outcome = await client.nodes.createAndWait({ prompt: 'x' }, { headers: { 'Idempotency-Key': 'k' } })
