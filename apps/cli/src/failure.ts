@@ -63,7 +63,10 @@ const describe = (error: unknown): Failure => {
   }
   if (error instanceof UsageError) return { exit: 2, message: error.message, remedy: error.remedy, faults: [] }
   if (error instanceof CommandError) return { exit: 1, message: error.message, remedy: error.remedy, faults: [] }
-  if (error instanceof TypeError) return { exit: 2, message: error.message, faults: [] }
+  if (error instanceof TypeError) {
+    const remedy = /identifier/.test(error.message) ? '`svc node list` shows the ids of nodes' : undefined
+    return { exit: 2, message: error.message, remedy, faults: [] }
+  }
   const { code, message } = error as NodeJS.ErrnoException
   return { exit: 1, message, ...(code && { code }), faults: [] }
 }

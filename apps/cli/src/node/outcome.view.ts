@@ -37,6 +37,6 @@ export const failUnlessDone = ({ node_id, status, error }: Outcome): void => {
   if (status !== 'dead' && status !== 'canceled') return
   throw new CommandError(
     `node ${node_id} is ${status}${error ? `: ${error.message}` : ''}`,
-    `svc node events ${node_id} shows how it came to this; a message gives it new work`,
+    `svc node events ${node_id} shows how it came to this; svc node revive ${node_id} brings it back`,
   )
 }

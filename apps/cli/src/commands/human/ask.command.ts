@@ -23,6 +23,11 @@ interface AskOptions {
 
 const several = (text: string, before: readonly string[] = []): string[] => [...before, text]
 
+/** The longest that the daemon holds one answer, in s. */
+const longestHold = 60
+/** One look outlives a restart of the daemon (ms). */
+const overRestarts = { timeout: longestHold * 1000 + 60_000, maxRetries: 10 }
+
 export const registerAsk = (human: Command, shell: Shell): void => {
   const made = command(human, 'ask <title>', {
     summary: 'Ask a person; nobody waits on it, and a node finds the answer in its mail',
@@ -48,7 +53,8 @@ export const registerAsk = (human: Command, shell: Shell): void => {
     const body = await bodyOf(await textOf(title, 'the question'), options)
     const svc = await client()
     let request = await svc.human.requests.create(body)
-    if (options.wait) request = await resolved(request, (id) => svc.human.requests.retrieve(id, { wait: 60 }))
+    if (options.wait)
+      request = await resolved(request, (id) => svc.human.requests.retrieve(id, { wait: longestHold }, overRestarts))
     if (json) out.json(request)
     else if (request.status === 'pending') out.line(`${request.id}  asked`)
     else out.line(requestText(request, out))
