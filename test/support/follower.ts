@@ -8,16 +8,21 @@ import type { TestDaemon } from './daemon.js'
 /** The built command as somebody has it open: what it has printed so far. */
 export class Follower {
   text = ''
+  /** What it said on standard error. */
+  notes = ''
   readonly #child: ChildProcess
 
   constructor(daemon: TestDaemon, args: readonly string[]) {
     this.#child = spawn(join(projectRoot, 'bin/svc'), args, {
       env: { ...daemon.env, SVC_BASE_URL: daemon.baseUrl },
       cwd: daemon.workDir,
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
       this.text += piece
+    })
+    this.#child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
+      this.notes += piece
     })
   }
 
