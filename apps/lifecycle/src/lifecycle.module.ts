@@ -83,6 +83,7 @@ import { MailRepository } from './mail/mail.repository.js'
 import { MailService } from './mail/mail.service.js'
 import { CreateNodeService } from './node/create-node.service.js'
 import { Engagements } from './node/engagement.service.js'
+import { LongPolls } from './node/long.polls.js'
 import { ModelCheck } from './node/model-check.js'
 import { NodeAccess } from './node/node.access.js'
 import { NodeRepository } from './node/node.repository.js'
@@ -220,6 +221,7 @@ export class LifecycleModule {
         ContextRpc,
         ModelCheck,
         Waiters,
+        LongPolls,
         KinRepository,
         CancelService,
         NodeChanges,

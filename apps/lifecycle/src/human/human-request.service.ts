@@ -11,10 +11,10 @@ import { Horizons } from '../canvas/horizon.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { requireMailRoom } from '../mail/mail.room.js'
 import { cursorAfter, pageOf, readCursor } from '../node/cursor.js'
+import { LongPolls } from '../node/long.polls.js'
 import { NodeAccess } from '../node/node.access.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { requireLegal } from '../node/node.rules.js'
-import { Waiters } from '../node/waiters.js'
 import { completed, deckFaults, responseFaults } from './deck.rules.js'
 import { type HumanRequestRecord, toHumanRequest } from './human-request.record.js'
 import { HumanRequestRepository, missingRequest } from './human-request.repository.js'
@@ -42,7 +42,7 @@ export class HumanRequestService {
     private readonly mail: MailRepository,
     private readonly access: NodeAccess,
     private readonly horizons: Horizons,
-    private readonly waiters: Waiters,
+    private readonly polls: LongPolls,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -74,22 +74,11 @@ export class HumanRequestService {
 
   /** The request as it is now, or within `wait` seconds as soon as it is resolved. @throws SvcError not_found */
   async retrieve(ctx: Context, { id, wait }: InputOf<typeof retrieve>): Promise<HumanRequest> {
-    const left = new AbortController()
-    const callOff = this.clock.after((wait ?? 0) * 1000, () => left.abort())
-    if (!wait) left.abort()
-    const patience = AbortSignal.any([ctx.signal, this.waiters.over, left.signal])
-    try {
-      for (let checked = false; ; checked = true) {
-        const woken = this.waiters.next(id, patience)
-        const row = await this.requests.get(this.database, id)
-        if (!checked) await this.requireSeen(ctx, row)
-        if (row.status !== 'pending' || patience.aborted) return toHumanRequest(row)
-        await woken
-      }
-    } finally {
-      callOff()
-      left.abort()
-    }
+    await this.requireSeen(ctx, await this.requests.get(this.database, id))
+    return this.polls.until(id, { seconds: wait ?? 0, signal: ctx.signal }, async (last) => {
+      const row = await this.requests.get(this.database, id)
+      return row.status !== 'pending' || last ? toHumanRequest(row) : undefined
+    })
   }
 
   async list(ctx: Context, input: InputOf<typeof list>): Promise<OutputOf<typeof list>> {

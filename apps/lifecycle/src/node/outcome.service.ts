@@ -1,14 +1,13 @@
-import { Inject, Injectable } from '@nestjs/common'
+import { Injectable } from '@nestjs/common'
 import { contract, type InputOf, type Outcome } from '#common/contract/index.js'
-import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import type { Reader } from '#common/kernel/database/tx.js'
 import { ReportRepository } from '../report/report.repository.js'
+import { LongPolls } from './long.polls.js'
 import { NodeAccess } from './node.access.js'
 import { type NodeRecord, usageOf } from './node.record.js'
 import { NodeRepository } from './node.repository.js'
-import { Waiters } from './waiters.js'
 
 const read = contract['nodes.outcome']
 
@@ -28,28 +27,18 @@ export class OutcomeService {
     private readonly nodes: NodeRepository,
     private readonly reports: ReportRepository,
     private readonly access: NodeAccess,
-    private readonly waiters: Waiters,
-    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly polls: LongPolls,
   ) {}
 
   /** The outcome as it is now, or within `wait` seconds as soon as it is settled. */
   async read(ctx: Context, { id, wait }: InputOf<typeof read>): Promise<Outcome> {
-    const left = new AbortController()
-    const callOff = this.clock.after((wait ?? 0) * 1000, () => left.abort())
-    if (!wait) left.abort()
-    const patience = AbortSignal.any([ctx.signal, this.waiters.over, left.signal])
-    try {
-      for (let checked = false; ; checked = true) {
-        const woken = this.waiters.next(id, patience)
-        const node = await this.nodes.get(this.database, id)
-        if (!checked) await this.access.requireOwn(ctx, this.database, node)
-        if (isSettled(node) || patience.aborted) return await this.assemble(this.database, node)
-        await woken
-      }
-    } finally {
-      callOff()
-      left.abort()
-    }
+    let checked = false
+    return this.polls.until(id, { seconds: wait ?? 0, signal: ctx.signal }, async (last) => {
+      const node = await this.nodes.get(this.database, id)
+      if (!checked) await this.access.requireOwn(ctx, this.database, node)
+      checked = true
+      return isSettled(node) || last ? this.assemble(this.database, node) : undefined
+    })
   }
 
   async assemble(reader: Reader, node: NodeRecord): Promise<Outcome> {

@@ -4,12 +4,12 @@ import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { Writer } from '#common/kernel/database/writer.js'
+import { LongPolls } from '../node/long.polls.js'
 import { NodeAccess } from '../node/node.access.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { requireLegal } from '../node/node.rules.js'
 import { NodeService } from '../node/node.service.js'
 import { NodeTransitions } from '../node/node.transition.js'
-import { Waiters } from '../node/waiters.js'
 
 const wait = contract['nodes.wait']
 type Input = InputOf<typeof wait>
@@ -29,7 +29,7 @@ export class WaitService {
     private readonly shown: NodeService,
     private readonly access: NodeAccess,
     private readonly transitions: NodeTransitions,
-    private readonly waiters: Waiters,
+    private readonly polls: LongPolls,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -62,21 +62,12 @@ export class WaitService {
   }
 
   private async follow(ctx: Context, { id, timeout, status = settled }: Input): Promise<Answer> {
-    const left = new AbortController()
-    const callOff = this.clock.after(Math.min(timeout ?? longestHold, longestHold) * 1000, () => left.abort())
-    const patience = AbortSignal.any([ctx.signal, this.waiters.over, left.signal])
-    try {
-      for (let checked = false; ; checked = true) {
-        const woken = this.waiters.next(id, patience)
-        const node = await this.nodes.get(this.database, id)
-        if (!checked) await this.access.requireOwn(ctx, this.database, node)
-        const reached = status.includes(node.status)
-        if (reached || patience.aborted) return { node: this.shown.show(node), reached }
-        await woken
-      }
-    } finally {
-      callOff()
-      left.abort()
-    }
+    await this.access.requireOwn(ctx, this.database, await this.nodes.get(this.database, id))
+    const seconds = Math.min(timeout ?? longestHold, longestHold)
+    return this.polls.until(id, { seconds, signal: ctx.signal }, async (last) => {
+      const node = await this.nodes.get(this.database, id)
+      const reached = status.includes(node.status)
+      return reached || last ? { node: this.shown.show(node), reached } : undefined
+    })
   }
 }
