@@ -73,7 +73,9 @@ export class CanvasEventService {
     if (top === undefined) return { types, ...(kind !== 'owner' && kind !== 'system' && { appId: appId ?? '' }) }
     const node = await this.nodes.get(this.database, top)
     await this.access.requireOwn(ctx, this.database, node)
-    return { types, rootId: node.root_id, ...(node.id !== node.root_id && { topId: node.id }) }
+    // what a root took over from another one has its earlier events in the tree of that one
+    const isWholeTree = node.id === node.root_id && node.succeeds === null
+    return { types, ...(isWholeTree ? { rootId: node.id } : { topId: node.id }) }
   }
 
   private async startOf(

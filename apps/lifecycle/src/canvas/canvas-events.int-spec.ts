@@ -87,6 +87,24 @@ describe('the events of all nodes', () => {
     expect(new Set(await subjects({ under: root.id }))).toEqual(new Set([left.id, right.id, leaf.id]))
   })
 
+  // Its events before the take-over were told to nobody who asked for it, or for its new root.
+  it('of a node that works for another root by now are those of its whole life', async () => {
+    const old = await lifecycle.create()
+    const child = await lifecycle.create({ parent_id: old.id })
+    const { node: root } = await lifecycle.call('nodes.recycle', { id: old.id })
+    for (const [under, ctx] of [
+      [child.id, ownerContext()],
+      [root.id, ownerContext()],
+      [undefined, nodeContext(root.id)],
+      [undefined, nodeContext(child.id)],
+    ] as const) {
+      const { events } = await readAll({ ...(under && { under }) }, ctx)
+      const told = events.filter(({ subject }) => subject === child.id).map(({ type }) => type)
+      expect(told[0]).toBe('node.created')
+      expect(told).toContain('node.updated')
+    }
+  })
+
   it('show a node its subtree, an application its nodes, and nobody more', async () => {
     const root = await lifecycle.create()
     const [own, other] = [
