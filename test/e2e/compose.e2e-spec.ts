@@ -2,8 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { describeWithEngine } from '#common/testing/describe-with-engine.js'
-import { waitFor } from '#common/testing/wait-for.js'
+import { take, waitFor } from '#common/testing/wait-for.js'
 import { ComposeDaemon } from '../support/compose.js'
+import { cleanEnvironment } from '../support/daemon.js'
+import { Follower } from '../support/follower.js'
 
 /** ms: the image is built first, which takes minutes on a machine that never did. */
 const patience = 600_000
@@ -71,12 +73,25 @@ describeWithEngine('docker compose up --build --wait', () => {
     expect(outcome).toMatchObject({ status: 'done', final_report: { body: 'The shell says 2' } })
   })
 
-  it('finishes a node over a kill of every service, which the engine starts again', async () => {
+  it('finishes a node over a kill of every service, and answers what was opened before', async () => {
     const client = await daemon.client()
-    const { id } = await client.nodes.create(
-      program('sh', '-c', 'until [ -e end ]; do sleep 0.05; done; echo all the way'),
+    const { id, created_at: since } = await client.nodes.create(
+      program('sh', '-c', 'echo begun; until [ -e end ]; do sleep 0.05; done; echo all the way'),
     )
-    await waitFor(async () => (await client.nodes.retrieve(id)).broker, { what: 'a broker' })
+    await take(client.nodes.events(id), ({ type }) => type === 'tool.started')
+    const patient = { timeout: 300_000, maxRetries: 1000 }
+    const isEnd = ({ type }: { type: string }): boolean => type === 'node.done'
+    const opened = [
+      client.nodes.waitForOutcome(id, patient),
+      client.nodes.waitForStatus(id, ['done', 'dead'], patient),
+      take(client.nodes.events(id, {}, { after: '0', maxRetries: 1000 }), isEnd, patient),
+      take(client.canvas.events({ under: id, since }, { maxRetries: 1000 }), isEnd, patient),
+      take(client.nodes.stream(id, {}, { after: '0', maxRetries: 1000 }), isEnd, patient),
+    ] as const
+    for (const one of opened) one.catch(() => undefined) // told where it is waited for
+    const env = { ...cleanEnvironment(), SVC_TOKEN: await daemon.token() }
+    const command = new Follower({ env, baseUrl: daemon.baseUrl, workDir: daemon.workDir }, ['node', 'watch', id])
+    await command.shows('begun')
 
     for (const name of ['gateway', 'lifecycle', 'models', 'nats', 'postgres', 'redis']) {
       // The engine starts again what ends by itself, not what it was told to kill.
@@ -85,8 +100,14 @@ describeWithEngine('docker compose up --build --wait', () => {
     }
     writeFileSync(join(daemon.workDir, 'end'), '')
 
-    const outcome = await client.nodes.waitForOutcome(id, { timeout: 90_000, maxRetries: 100 })
-    expect(outcome).toMatchObject({ status: 'done', final_report: { body: 'all the way' } })
+    const [outcome, node, events, canvas, items] = await Promise.all(opened)
+    expect(outcome).toMatchObject({ status: 'done', final_report: { body: 'begun\nall the way' } })
+    expect(node).toMatchObject({ status: 'done', generation: 1 })
+    const numbered = items.flatMap((item) => ('seq' in item ? [item as { seq: number }] : []))
+    for (const seen of [events, canvas, numbered])
+      expect(seen.map(({ seq }) => seq)).toEqual(seen.map((_, at) => at + 1))
+    expect(await command.ends()).toBe(0)
+    expect(command.text).toContain('all the way')
   })
 
   it('gives the containers of nodes no secret but the bus credential of the host', async () => {

@@ -3,7 +3,13 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { projectRoot } from '#apps/daemon/src/project-root.js'
 import { waitFor } from '#common/testing/wait-for.js'
-import type { TestDaemon } from './daemon.js'
+
+/** Where a command finds its daemon, and where it runs. */
+export interface Reached {
+  readonly env: NodeJS.ProcessEnv
+  readonly baseUrl: string
+  readonly workDir: string
+}
 
 /** The built command as somebody has it open: what it has printed so far. */
 export class Follower {
@@ -12,7 +18,7 @@ export class Follower {
   notes = ''
   readonly #child: ChildProcess
 
-  constructor(daemon: TestDaemon, args: readonly string[]) {
+  constructor(daemon: Reached, args: readonly string[]) {
     this.#child = spawn(join(projectRoot, 'bin/svc'), args, {
       env: { ...daemon.env, SVC_BASE_URL: daemon.baseUrl },
       cwd: daemon.workDir,
