@@ -24,6 +24,11 @@ describe('a line of the feed', () => {
     expect(line('tool.ended', { name: 'bash', status: 'failed', duration_ms: 1234 })).toBe(
       'builder             tool.ended          bash failed 1.2s',
     )
+    const spawned = { name: 'spawn', input: { name: 'beds', prompt: 'Dig.', worktree: {} } }
+    expect(line('tool.started', spawned)).toMatch(/spawn beds: Dig\.$/)
+    expect(line('tool.started', { name: 'spawn', input: { cwd: '/x', depth: 1 } })).toMatch(
+      /spawn \{"cwd":"\/x","depth":1\}$/,
+    )
     expect(line('child.reported', { node_id: 'x', kind: 'final' })).toMatch(/child\.reported {6}helper final$/)
     expect(line('message.accepted', { tier: 'normal', kind: 'prompt', body: 'two\nlines' })).toMatch(
       /normal prompt: two\\nlines$/,
