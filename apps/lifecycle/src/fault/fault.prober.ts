@@ -73,17 +73,17 @@ export class FaultProber {
   private async round(held: readonly NodeRecord[]): Promise<void> {
     const now = this.clock.now()
     this.pace(held)
-    const overdue = held.filter(({ fault }) => fault?.retry_at !== undefined && Date.parse(fault.retry_at) <= now)
-    const ripe = held.filter((node) => node.fault && triableFrom(node.fault) <= now && !overdue.includes(node))
+    const isOverdue = ({ fault }: NodeRecord): boolean => Date.parse(fault?.retry_at ?? '') <= now
+    const ripe = held.filter((node) => !isOverdue(node) && node.fault && triableFrom(node.fault) <= now)
     const answered = await this.answered(ripe)
-    const wave = [...overdue, ...answered].slice(0, this.wave)
-    for (const node of wave) await this.release(node)
+    const wave = [...held.filter(isOverdue), ...answered].slice(0, this.wave)
+    for (const node of wave) await this.guarded(node)
     this.released = wave.length
   }
 
   /** A wave that met the fault again is followed by a small one: an outage must not end in a storm. */
   private pace(held: readonly NodeRecord[]): void {
-    const newest = Math.max(...held.map(({ fault }) => Date.parse(fault?.last_at ?? '') || 0))
+    const newest = held.reduce((latest, { fault }) => Math.max(latest, Date.parse(fault?.last_at ?? '') || 0), 0)
     const well = this.released > 0 && newest <= this.lastFailure
     this.wave = well ? Math.min(this.wave * 2, largestWave) : firstWave
     this.lastFailure = newest
@@ -106,6 +106,16 @@ export class FaultProber {
     } catch (error) {
       if (hasCode(error, 'service_unavailable', 'deadline_exceeded')) return undefined
       throw error
+    }
+  }
+
+  /** What fails for one node must not hold the others. */
+  private async guarded(node: NodeRecord): Promise<void> {
+    try {
+      await this.release(node)
+    } catch (err) {
+      if (hasCode(err, 'not_leader')) throw err
+      this.log.error({ err, node_id: node.id }, 'a held node could not be tried again; trying later')
     }
   }
 
