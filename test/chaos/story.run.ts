@@ -60,7 +60,9 @@ export const tell = async (name: string, { round, seed, ...run }: StoryRun): Pro
   }
 }
 
+/** With the place in the story where it came from. */
 const textOf = (error: unknown): string => {
-  const { cause } = error as { cause?: unknown }
-  return cause === undefined ? String(error) : `${error} (${cause})`
+  const { cause, stack = '' } = error as { cause?: unknown; stack?: string }
+  const place = stack.split('\n').find((line) => line.includes('stor')) ?? ''
+  return `${error}${cause === undefined ? '' : ` (${cause})`}${place && `, ${place.trim()}`}`
 }

@@ -56,7 +56,7 @@ export const recycle: Story = async (stage) => {
 /** A root whose successor boots first, and is killed in the middle of it. */
 export const relaunch: Story = async (stage) => {
   const { root, below } = await rootWithChildren(stage)
-  const { node } = await stage.twice<NodesRelaunchRootResponse>('POST', `/v1/nodes/${root.id}/relaunch`, {})
+  const { node } = await stage.twice<NodesRelaunchRootResponse>('POST', `/v1/nodes/${root.id}/relaunch-root`, {})
   await stage.killBroker(node.id).catch(() => undefined)
   const { succession } = await waitFor(async () => {
     const now = await stage.client.nodes.retrieve(node.id)
