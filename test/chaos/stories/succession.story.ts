@@ -33,6 +33,15 @@ const rowsOf = (stage: Stage) =>
     [`${stage.tag}-%`],
   )
 
+/** The message that waited for whoever comes is read there. */
+const waitedFor = async (stage: Stage, id: string): Promise<string[]> => {
+  const mail = await stage.rows<{ node_id: string; read: boolean }>(
+    'SELECT node_id, acknowledged_at IS NOT NULL AS read FROM canvas.mail WHERE body LIKE $1',
+    [`for whoever comes (${stage.tag}.%`],
+  )
+  return must(mail.length === 1 && mail[0]?.node_id === id && mail[0].read, `what waited is ${JSON.stringify(mail)}`)
+}
+
 /** A root that gives its place to another at once. */
 export const recycle: Story = async (stage) => {
   const { root, below } = await rootWithChildren(stage)
@@ -45,6 +54,7 @@ export const recycle: Story = async (stage) => {
     return [
       ...must(of(root.id)?.status === 'done', `the old root is ${of(root.id)?.status}`),
       ...must(of(node.id)?.status === 'idle', `the new root is ${of(node.id)?.status}`),
+      ...(await waitedFor(stage, node.id)),
       ...['own', 'shared'].flatMap((name) => {
         const child = of(below.get(name))
         return must(child?.status === 'done' && child.parent_id === node.id, `${name} is ${JSON.stringify(child)}`)
@@ -73,6 +83,7 @@ export const relaunch: Story = async (stage) => {
       : { old: 'idle', own: 'done', shared: 'done', parent: root.id }
     return [
       ...must(/taken_over|failed/.test(of(node.id)?.succession ?? ''), `the succession is ${of(node.id)?.succession}`),
+      ...(await waitedFor(stage, wanted.parent)),
       ...must(of(root.id)?.status === wanted.old, `the old root is ${of(root.id)?.status}`),
       ...must(of(below.get('own'))?.status === wanted.own, `own is ${of(below.get('own'))?.status}`),
       ...must(of(below.get('shared'))?.status === wanted.shared, `shared is ${of(below.get('shared'))?.status}`),
