@@ -29,7 +29,7 @@ export class TurnEndService {
   ) {}
 
   async end(ctx: TxContext, family: Family, entry: TurnEnded): Promise<NodeRecord> {
-    if (family.node.status !== 'active') return family.node
+    if (family.node.status !== 'active') return this.engagements.reopen(ctx, family.node)
     const refreshed = family.node.intent === 'refresh' && (await this.contexts.turnEnded(ctx, family.node, entry))
     if (refreshed) return refreshed
     if (entry.status === 'failed') {

@@ -140,6 +140,16 @@ export class MailRepository {
     return row?.unread ?? 0
   }
 
+  /** Whether unread mail gives an ended node new work: a message does; the work that has ended, and what became of others, don't. */
+  async reopens(reader: Reader, nodeId: string): Promise<boolean> {
+    const [row] = await reader.query<{ found: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM canvas.mail WHERE node_id = $1 AND acknowledged_at IS NULL
+         AND kind = 'message' AND tier <> 'deferred') AS found`,
+      [nodeId],
+    )
+    return row?.found ?? false
+  }
+
   async waiting(reader: Reader, nodeId: string): Promise<Waiting> {
     const [row] = await reader.query<Waiting>(
       `SELECT count(*) FILTER (WHERE tier <> 'deferred') AS waking, count(*) AS unread,

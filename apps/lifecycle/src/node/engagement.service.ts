@@ -132,6 +132,15 @@ export class Engagements {
   }
 
   /**
+   * A message that came while the node said its last is new work for it, as one is that comes afterwards: it would lie
+   * unread otherwise, though it was accepted. Asked when the last turn is on record, or the process is gone.
+   */
+  async reopen(ctx: TxContext, node: NodeRecord): Promise<NodeRecord> {
+    if (node.status !== 'done' || !hasPlace(node) || !(await this.mail.reopens(ctx.tx, node.id))) return node
+    return this.revive(ctx, node, node.engagement + 1)
+  }
+
+  /**
    * A new process for a node that owes work: after a loss, to try again after a provider's fault, or with a fresh context
    * that it asked for; with a fault that holds it, as soon as what it is held for is there. `turnEnded`: the process before
    * it has recorded all that it asked of the model.

@@ -52,6 +52,33 @@ describe('a report', () => {
     expect(await child.broker.append(end)).toMatchObject({ next: 'stop' })
   })
 
+  // Such a message was once accepted as delivered, and lay unread for ever.
+  it.each(['records the end of its turn', 'dies'])(
+    'that is final leaves no message unread that came before it, once the process %s',
+    async (then) => {
+      const { parent, child } = await family()
+      await child.broker.append(started(1, child.assignment.mail))
+      expect(await lifecycle.message(child.node.id, 'and the garden')).toMatchObject({ delivered: 'live' })
+      await lifecycle.message(child.node.id, 'by the way', 'deferred')
+      await child.broker.push('final', 'done it')
+      expect(await lifecycle.outcome(child.node.id)).toMatchObject({
+        status: 'done',
+        final_report: { body: 'done it' },
+      })
+      if (then === 'dies') await lifecycle.host.lose(child.node.id, 1)
+      else {
+        const end = { type: 'turn_ended', turn: 1, status: 'completed' } as const
+        expect(await child.broker.append(end)).toMatchObject({ next: 'stop' })
+      }
+      const { broker, assignment } = await lifecycle.bound(child.node.id, 2)
+      expect(assignment).toMatchObject({ engagement: 2, mail: [{ body: 'and the garden' }, { body: 'by the way' }] })
+      await broker.turn(2, assignment.mail, { final: 'the garden too' })
+      expect(await lifecycle.outcome(child.node.id)).toMatchObject({ status: 'done', engagement: 2 })
+      const { assignment: told } = await lifecycle.bound(parent.id, 2)
+      expect(told.mail.map(({ body }) => body)).toEqual(['done it', 'the garden too'])
+    },
+  )
+
   it('that is final comes once, also when two are given at the same time', async () => {
     const { child } = await family()
     const both = await Promise.allSettled([child.broker.push('final', 'a'), child.broker.push('final', 'b')])

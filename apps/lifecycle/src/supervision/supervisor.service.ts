@@ -93,7 +93,11 @@ export class Supervisor {
       if (!family) return
       const { node } = family
       if (node.generation !== exit.generation) return
-      if (node.status !== 'active') return this.lastWord.say(ctx, node)
+      if (node.status !== 'active') {
+        await this.lastWord.say(ctx, node)
+        await this.engagements.reopen(ctx, node)
+        return
+      }
       const losses = node.launches.map((at) => at.getTime())
       this.take(ctx, family, afterLoss(losses, this.clock.now(), this.limits), exitText(exit))
     })
