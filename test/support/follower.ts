@@ -17,6 +17,7 @@ export class Follower {
   /** What it said on standard error. */
   notes = ''
   readonly #child: ChildProcess
+  readonly #closed: Promise<unknown>
 
   constructor(daemon: Reached, args: readonly string[]) {
     this.#child = spawn(join(projectRoot, 'bin/svc'), args, {
@@ -24,6 +25,8 @@ export class Follower {
       cwd: daemon.workDir,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    // its exit alone comes before the last of what it printed
+    this.#closed = once(this.#child, 'close')
     this.#child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
       this.text += piece
     })
@@ -49,7 +52,7 @@ export class Follower {
 
   /** Its exit code, once it has ended by itself. */
   async ends(): Promise<number | null> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'exit')
+    await this.#closed
     return this.#child.exitCode
   }
 
