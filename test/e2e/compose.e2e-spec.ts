@@ -94,9 +94,10 @@ describeWithEngine('docker compose up --build --wait', () => {
     await command.shows('begun')
 
     for (const name of ['gateway', 'lifecycle', 'models', 'nats', 'postgres', 'redis']) {
-      // The engine starts again what ends by itself, not what it was told to kill.
-      await daemon.compose('exec', '-T', name, 'sh', '-c', 'kill -9 -1; kill 1')
-      await waitFor(async () => (await daemon.restarts(name)) > 0, { what: `a restart of ${name}` })
+      // The engine starts again what ends by itself, not what it was told to kill. Asked to end in the usual way, Postgres
+      // waits for its clients, which come back meanwhile.
+      await daemon.compose('exec', '-T', name, 'sh', '-c', name === 'postgres' ? 'kill -QUIT 1' : 'kill -9 -1; kill 1')
+      await waitFor(async () => (await daemon.restarts(name)) > 0, { what: `a restart of ${name}`, timeout: 120_000 })
     }
     writeFileSync(join(daemon.workDir, 'end'), '')
 
