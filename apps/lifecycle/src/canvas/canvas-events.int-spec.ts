@@ -36,6 +36,12 @@ const readAll = async (asked: Asked = {}, ctx?: Context) => {
   }
 }
 
+/** Where what comes from now on begins, with all that was written before behind it. */
+const fromNow = async () => {
+  await readAll()
+  return read({ from: 'now' })
+}
+
 const written = async (): Promise<string[]> =>
   (await lifecycle.database.query<{ id: string }>('SELECT id FROM canvas.events')).map(({ id }) => id)
 
@@ -58,7 +64,7 @@ describe('the events of all nodes', () => {
 
   it('begin with what comes after, for who asks from now on, and from a time for who names one', async () => {
     await lifecycle.create()
-    const { position } = await read({ from: 'now' })
+    const { position } = await fromNow()
     const node = await lifecycle.create()
     const { events } = await readAll({ after: position })
     expect(events.map(({ subject }) => subject)).toContain(node.id)
@@ -77,7 +83,7 @@ describe('the events of all nodes', () => {
       await lifecycle.create({ parent_id: root.id }),
       await lifecycle.create({ parent_id: root.id }),
     ]
-    const { position } = await read({ from: 'now' })
+    const { position } = await fromNow()
     const leaf = await lifecycle.create({ parent_id: left.id })
     for (const { id } of [left, right, leaf]) await lifecycle.message(id, 'hello')
     const subjects = async (asked: Asked) =>
@@ -123,7 +129,7 @@ describe('the events of all nodes', () => {
   })
 
   it('go on after a filter that let little through, without looking at it again', async () => {
-    const { position } = await read({ from: 'now' })
+    const { position } = await fromNow()
     const node = await lifecycle.create()
     for (let at = 0; at < 5; at += 1) await lifecycle.message(node.id, 'x')
     const page = await readAll({ after: position, types: ['node.canceled'] })
@@ -144,7 +150,7 @@ describe('the events of all nodes', () => {
   })
 
   it('are refused after a position that is none, or that was never given', async () => {
-    const { position } = await read({ from: 'now' })
+    const { position } = await fromNow()
     const cut = `${position.slice(0, 12)}${position[12] === 'A' ? 'B' : 'A'}${position.slice(13)}`
     for (const after of ['7', cut, 'nonsense']) {
       expect(await failure(read({ after }))).toMatchObject({ code: 'malformed_request' })
