@@ -65,7 +65,7 @@ export class StreamWatch {
       } catch (error) {
         this.failures.push(String(error))
       }
-      await pause(ended ? 500 : 20, signal).catch(() => undefined)
+      await pause(ended ? 500 : 20, signal).catch(() => undefined) // only by the signal, which ends the loop
     }
   }
 

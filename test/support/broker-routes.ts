@@ -132,6 +132,8 @@ export class PlayedNode {
           mail: this.mail.filter(({ tier }) => !body.steering || tier === 'urgent' || tier === 'critical'),
           lease_expires_at: '',
         })
+      case 'POST faults':
+        return json(response, { noted: true })
       case 'POST mail/acknowledge':
         this.mail = this.mail.filter(({ id }) => !(body.ids as string[]).includes(id))
         return json(response, { acknowledged: (body.ids as string[]).length })

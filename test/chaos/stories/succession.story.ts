@@ -67,6 +67,7 @@ export const recycle: Story = async (stage) => {
 export const relaunch: Story = async (stage) => {
   const { root, below } = await rootWithChildren(stage)
   const { node } = await stage.twice<NodesRelaunchRootResponse>('POST', `/v1/nodes/${root.id}/relaunch-root`, {})
+  // a round whose fault took the database away tells the story without this death
   await stage.killBroker(node.id).catch(() => undefined)
   const { succession } = await waitFor(async () => {
     const now = await stage.client.nodes.retrieve(node.id)

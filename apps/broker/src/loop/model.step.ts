@@ -1,7 +1,7 @@
 import { backoff, pause } from '#machine/clock.js'
 import { ConnectionError, SvcError } from '#sdk/errors.js'
 import type { LlmAnswer, LlmItem, TurnCall } from '#sdk/generated/types.js'
-import { Ended, endsBroker } from '../daemon/endings.js'
+import { Ended, endsBroker, mayPass } from '../daemon/endings.js'
 import type { TurnFault } from '../node/fault.js'
 import { Interrupted, type NodeSession } from '../node/node.session.js'
 import { ContextTooLong, TurnFailed, type Verdict, verdictOf } from './model.fault.js'
@@ -57,7 +57,13 @@ export const askModel = async (
 const show = async ({ daemon }: NodeSession, { turn }: TurnCall, fault: TurnFault, delay: number): Promise<void> => {
   const { kind, message } = fault
   const told = { turn, kind, message, retry_after_ms: Math.round(delay) }
-  await daemon.postOnce('faults', told).catch(() => undefined)
+  try {
+    await daemon.postOnce('faults', told)
+  } catch (error) {
+    if (endsBroker(error)) throw new Ended(error.code)
+    // the turn itself waits for a daemon that is away; what is shown of it waits for the next failure
+    if (!mayPass(error)) throw error
+  }
 }
 
 /** A connection that breaks leaves the call running for whoever asks next; an answer that nobody wants is to end. */

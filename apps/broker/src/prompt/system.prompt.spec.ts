@@ -14,7 +14,7 @@ const assignment = (more: Partial<Assignment> = {}): Assignment => ({
   lifecycle: 'terminal',
   engine: 'loop',
   exec: null,
-  cwd: '/work/place',
+  cwd: '/home/ada/place',
   model: { strength: 'medium' },
   scopes: ['*'],
   result_schema: null,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { choosableTools, fixedTools } from '#common/contract/index.js'
+import { waitFor } from '#common/testing/wait-for.js'
 import { text, toolCall } from '../../../../test/support/broker-routes.js'
 import { ended, outputsOf, setStage, work } from '../../../../test/support/running-broker.js'
 
@@ -32,7 +33,7 @@ describe('the tools of a node', () => {
       ])
       node.post('go')
       stage.broker.serve(node, stage.routes.url)
-      await ended(node).catch(() => undefined)
+      await waitFor(() => node.calls.length > 0)
       for (const { name } of node.calls[0]!.tools) names.add(name)
     }
     expect([...names].sort()).toEqual([...choosableTools, ...fixedTools].sort())

@@ -29,7 +29,7 @@ const whileLocked = async <T>(id: string, work: () => Promise<T>, meanwhile: () 
   await other.run('BEGIN')
   await other.rows('SELECT 1 FROM canvas.nodes WHERE id = $1 FOR NO KEY UPDATE', [id])
   const begun = work()
-  begun.catch(() => undefined)
+  begun.catch(() => undefined) // thrown where it is answered
   const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
   await waitFor(async () => (await lifecycle.database.query(waiting)).length > 0, { what: 'a wait for the lock' })
   await meanwhile()
