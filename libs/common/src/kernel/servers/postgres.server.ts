@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DataDirectory, privateDirectory } from './data-directory.js'
 import type { ProcessSpec } from './detached-process.js'
 import { clusterExists, createCluster, openTo } from './postgres-cluster.js'
 import { ensureSecretFile, readIfPresent, removeIfPresent } from './private-file.js'
+import { identify } from './process-identity.js'
 import { probe } from './server-probe.js'
 import type { Account, ServerProgram } from './server-programs.js'
 
@@ -137,15 +138,19 @@ function passwordOf(cluster: string, file: string): string {
 }
 
 /**
- * After a reboot the pid in postmaster.pid may belong to anybody, and Postgres would refuse to start. It is removed only
- * when that process is no Postgres: the file also tells a new server about memory that an old one still uses.
+ * After a reboot the pid in postmaster.pid may belong to anybody, and after a kill to a zombie that nobody reaps: each
+ * time Postgres would refuse to start. The file also tells a new server about memory that backends of an old one still
+ * use, so it is removed only when that process is no Postgres. For a zombie our own pid takes its place: Postgres
+ * passes over its parent's, and goes on to look at that memory.
  */
 function clearStaleLock(cluster: string): void {
   const file = join(cluster, 'postmaster.pid')
-  const pid = readIfPresent(file)?.split('\n')[0]
+  const [pid, ...rest] = readIfPresent(file)?.split('\n') ?? []
   if (!pid) return
   const name = readIfPresent(`/proc/${pid}/comm`)?.trim()
-  if (name !== undefined && name !== 'postgres') removeIfPresent(file)
+  if (name === undefined) return
+  if (name !== 'postgres') removeIfPresent(file)
+  else if (!identify(Number(pid))) writeFileSync(file, [process.pid, ...rest].join('\n'))
 }
 
 /** Protocol 3.0's first message. A server that accepts connections asks for a password (`R`); one that starts, errs. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,6 +51,18 @@ const query = async (url: string, text: string): Promise<unknown[]> => {
   } finally {
     await client.end()
   }
+}
+
+/** A process that has ended, with a parent that never asks for its end. */
+const zombieNamed = async (name: string): Promise<{ pid: number; parent: ChildProcess }> => {
+  const program = join(mkdtempSync(join(dataDir, 'programs-')), name)
+  copyFileSync('/bin/true', program)
+  chmodSync(program, 0o755)
+  const parent = spawn('sh', ['-c', '"$0" & echo $!; exec sleep 60', program])
+  const [line] = (await once(parent.stdout, 'data')) as [Buffer]
+  const pid = Number(line)
+  await waitFor(() => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(`(${name}) Z`), { what: 'the zombie' })
+  return { pid, parent }
 }
 
 const pidOf = (name: string): number | undefined =>
@@ -143,6 +155,22 @@ describe('starting again', () => {
       expect(stray && isAlive(stray)).toBe(false)
     },
   )
+})
+
+describe('a killed Postgres', () => {
+  it('is started again while nobody has reaped it', async () => {
+    const first = await start()
+    await query(first.databaseUrl, 'create table kept as select 42 as answer')
+    await first.stop()
+    const zombie = await zombieNamed('postgres')
+    const lock = ['/var/lib', 1700000000, 5432, '/run', '', '  5432001     32768', 'ready'].join('\n')
+    writeFileSync(join(dataDir, 'postgres', 'postmaster.pid'), `${zombie.pid}\n${lock}\n`)
+
+    const second = await start()
+
+    expect(await query(second.databaseUrl, 'select answer from kept')).toEqual([{ answer: 42 }])
+    zombie.parent.kill('SIGKILL')
+  })
 })
 
 describe('a server that dies', () => {

@@ -21,7 +21,8 @@ const trimEveryMs = 60_000
 const longestBackOffMs = 10_000
 /** A process that lived this long starts again without delay. */
 const steadyAfterMs = 30_000
-const attemptsAtBoot = 4
+/** Over some 4 s: backends of a killed Postgres need a moment to leave its memory. */
+const attemptsAtBoot = 8
 
 /**
  * A child in a session of its own, which outlives this process and is adopted by the next one: its pid file names it
