@@ -21,6 +21,11 @@ const tagTexts = {
   bash: 'Shell commands on the machine',
   human: 'What agents and applications ask a person',
   retention: 'How long what is kept, and how much room it takes',
+  tokens: 'Bearer tokens: minting, rotation, revocation',
+  apps: 'Applications, and what each may do',
+  grant: 'What the calling application may do',
+  access: 'Where the daemon is reached from',
+  audit: "What was done with the owner's rights, and what was denied",
   sandbox: 'How programs of nodes are held on each machine',
   health: 'Liveness of the application listener',
 }
@@ -103,6 +108,8 @@ function describe(operation, contract, schemas) {
 const gateTexts = {
   open: 'open to anybody',
   owner: "the owner's token",
+  bearer: 'any valid token',
+  app: "an app's own token",
   own: "any valid token, for what is the caller's own",
   self: "the node's own token",
   broker: "the node's own token, of its present generation",

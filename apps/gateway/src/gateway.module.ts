@@ -14,6 +14,7 @@ import { openGateway } from './gateway.open.js'
 import { contractController } from './http/contract.controller.js'
 import { Dispatcher } from './http/dispatcher.js'
 import { HostRoute } from './http/host.route.js'
+import { type HandlerGroup, LocalHandlers } from './http/local.handlers.js'
 import { ProblemFilter } from './http/problem.filter.js'
 import { GatewayListeners } from './listener/gateway.listeners.js'
 import { CanvasWatch } from './stream/canvas.watch.js'
@@ -43,6 +44,9 @@ const kernel = ({ settings, log }: ServiceSetup, clock: Clock) => [
     inject: [Database],
   },
 ]
+
+/** What answers the gateway's own operations. */
+const handlerGroups = [SystemHandlers]
 
 /** The edge: authenticate, gate, parse, one call, reply. */
 @Module({})
@@ -77,7 +81,12 @@ export class GatewayModule implements OnApplicationShutdown {
         GateGuard,
         ProblemFilter,
         StatusService,
-        SystemHandlers,
+        ...handlerGroups,
+        {
+          provide: LocalHandlers,
+          useFactory: (...groups: HandlerGroup[]) => new LocalHandlers(groups),
+          inject: handlerGroups,
+        },
         LiveTail,
         EventSource,
         FeedHub,

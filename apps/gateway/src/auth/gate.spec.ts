@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { gatesOf } from '#common/contract/define.js'
+import { type Gate, gatesOf } from '#common/contract/define.js'
 import { routes } from '#common/contract/index.js'
 import type { Actor } from '#common/kernel/context.js'
 import { type CurrentGeneration, passGates } from './gate.js'
@@ -16,6 +16,7 @@ const agent = (changes: Partial<Actor> = {}): Actor => ({
   ...changes,
 })
 const app = (scopes: string[]): Actor => ({ kind: 'app', principal: 'app:a', tokenId: 't', scopes, appId: 'a' })
+const publisher: Actor = { kind: 'pub', principal: 'object:o', tokenId: 't', scopes: [] }
 const third: CurrentGeneration = async () => 3
 
 const codeOf = (passing: Promise<void>): Promise<string> =>
@@ -27,6 +28,12 @@ const codeOf = (passing: Promise<void>): Promise<string> =>
 describe('a gate', () => {
   it.each([
     [['own'], app([]), 'open'],
+    [['own'], publisher, 'publish_token_only'],
+    [['svc:act'], publisher, 'publish_token_only'],
+    [['bearer'], publisher, 'open'],
+    [['app'], app([]), 'open'],
+    [['app'], owner, 'app_token_required'],
+    [['app'], agent(), 'app_token_required'],
     [['owner'], owner, 'open'],
     [['owner'], agent({ scopes: ['*'] }), 'owner_required'],
     [['svc:act'], agent(), 'open'],
@@ -59,15 +66,15 @@ describe('a gate', () => {
 })
 
 describe('every entry of the contract', () => {
-  const bearer: Actor = { kind: 'pub', principal: 'p', tokenId: 't', scopes: [] }
+  const bearer: Actor = { kind: 'run', principal: 'p', tokenId: 't', scopes: [] }
 
   it.each(routes.map((entry) => [entry.name, entry] as const))(
     '%s is closed to a token that may do nothing, or says that it is open',
     async (_name, entry) => {
       const gates = gatesOf(entry)
-      const free = gates.includes('open') || gates.includes('own')
+      const free = ['open', 'bearer', 'own'].some((gate) => gates.includes(gate as Gate))
       expect(await codeOf(passGates(gates, bearer, node, third))).toMatch(
-        free ? /^open$/ : /^(scope_missing|owner_required|node_token_required)$/,
+        free ? /^open$/ : /^(scope_missing|owner_required|node_token_required|app_token_required)$/,
       )
     },
   )

@@ -18,8 +18,12 @@ const isCurrent = async (actor: Actor, current: CurrentGeneration): Promise<bool
 const opens = (gate: Gate, actor: Actor, nodeId: string | undefined): boolean => {
   switch (gate) {
     case 'open':
-    case 'own':
+    case 'bearer':
       return true
+    case 'own':
+      return actor.kind !== 'pub'
+    case 'app':
+      return actor.kind === 'app'
     case 'owner':
       return actor.kind === 'owner'
     case 'self':
@@ -31,9 +35,11 @@ const opens = (gate: Gate, actor: Actor, nodeId: string | undefined): boolean =>
 }
 
 /** Of several closed gates the scope is named, since a caller can ask for one. */
-const refusalOf = (gates: readonly Gate[]): SvcError => {
+const refusalOf = (gates: readonly Gate[], actor: Actor): SvcError => {
+  if (actor.kind === 'pub') return new SvcError('publish_token_only')
   const scope = gates.find((gate) => gate.startsWith('svc:'))
   if (scope) return new SvcError('scope_missing', `This needs the scope ${scope}.`, { scope })
+  if (gates.includes('app')) return new SvcError('app_token_required')
   return new SvcError(gates.includes('owner') ? 'owner_required' : 'node_token_required')
 }
 
@@ -41,7 +47,8 @@ const refusalOf = (gates: readonly Gate[]): SvcError => {
  * Lets an actor through one of the gates, or refuses.
  *
  * @param nodeId the node that the path names.
- * @throws SvcError `scope_missing`, `owner_required`, `node_token_required`, `stale_generation`.
+ * @throws SvcError `scope_missing`, `owner_required`, `node_token_required`,
+ * `app_token_required`, `publish_token_only`, `stale_generation`.
  */
 export const passGates = async (
   gates: readonly Gate[],
@@ -50,7 +57,7 @@ export const passGates = async (
   current: CurrentGeneration,
 ): Promise<void> => {
   const open = gates.filter((gate) => opens(gate, actor, nodeId))
-  if (open.length === 0) throw refusalOf(gates)
+  if (open.length === 0) throw refusalOf(gates, actor)
   if (open.every((gate) => gate === 'broker') && !(await isCurrent(actor, current)))
     throw new SvcError('stale_generation')
 }

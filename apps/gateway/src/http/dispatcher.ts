@@ -9,11 +9,11 @@ import type { Actor, Context } from '#common/kernel/context.js'
 import { CanvasWatch } from '../stream/canvas.watch.js'
 import { NodeWatch } from '../stream/node.watch.js'
 import { Passage } from '../stream/passage.js'
-import { SystemHandlers } from '../system/system.handlers.js'
 import { readBody } from './body.reader.js'
 import { type Content, writeBytes } from './bytes.reply.js'
 import { HostRoute } from './host.route.js'
 import { parseInput } from './input.parser.js'
+import { LocalHandlers } from './local.handlers.js'
 import { contextFor } from './request.context.js'
 import { type RequestState, stateOf } from './request.state.js'
 
@@ -63,7 +63,7 @@ export class Dispatcher {
     @Inject(Bus) private readonly bus: Bus,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
-    @Inject(SystemHandlers) private readonly system: SystemHandlers,
+    @Inject(LocalHandlers) private readonly local: LocalHandlers,
     @Inject(NodeWatch) private readonly watch: NodeWatch,
     @Inject(CanvasWatch) private readonly canvas: CanvasWatch,
     @Inject(Passage) private readonly passage: Passage,
@@ -110,9 +110,8 @@ export class Dispatcher {
         ? ({ ctx, input }) => this.hosts.call(entry, ctx, input)
         : ({ ctx, input }) => this.bus.call(entry, ctx, input)
     if (entry.service === 'gateway') {
-      const handle = this.system.handlerOf(entry.name)
-      if (!handle) throw new Error(`the gateway does not answer ${entry.name}`)
-      return async ({ ctx, state }) => handle(ctx, state.entrance.listener)
+      const handle = this.local.of(entry.name)
+      return async ({ ctx, input, state }) => handle(ctx, input, state)
     }
     const stream = this.#streamOf(entry)
     switch (answerOf(entry)) {

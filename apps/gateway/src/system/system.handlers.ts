@@ -1,30 +1,24 @@
 import { Inject, Injectable } from '@nestjs/common'
 import type { Listener } from '#common/contract/define.js'
-import type { Context } from '#common/kernel/context.js'
 import { version } from '#common/kernel/version.js'
+import type { HandlerGroup, HandlersOf } from '../http/local.handlers.js'
 import { readOpenApi } from './openapi.file.js'
 import { StatusService } from './status.service.js'
 
-export type LocalHandler = (ctx: Context, listener: Listener) => unknown
-
-/** What the gateway answers itself. */
+/** State and liveness of the daemon, and the description of its routes. */
 @Injectable()
-export class SystemHandlers {
+export class SystemHandlers implements HandlerGroup {
   readonly #documents = new Map<Listener, Record<string, unknown>>()
-  readonly #handlers: Readonly<Record<string, LocalHandler>>
+  readonly handlers: HandlersOf<'system.status' | 'system.health' | 'health.get' | 'system.openapi'>
 
   constructor(@Inject(StatusService) status: StatusService) {
-    const health = () => ({ status: 'ok', version })
-    this.#handlers = {
+    const health = () => ({ status: 'ok' as const, version })
+    this.handlers = {
       'system.status': (ctx) => status.read(ctx),
       'system.health': health,
       'health.get': health,
-      'system.openapi': (_ctx, listener) => this.#openApi(listener),
+      'system.openapi': (_ctx, _input, { entrance }) => this.#openApi(entrance.listener),
     }
-  }
-
-  handlerOf(name: string): LocalHandler | undefined {
-    return Object.hasOwn(this.#handlers, name) ? this.#handlers[name] : undefined
   }
 
   #openApi(listener: Listener): Record<string, unknown> {

@@ -11,11 +11,14 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
  * - `open`: anybody, without a token.
  * - `owner`: the owner's token alone.
  * - `own`: any valid token; the service confines it to what is the caller's (a node to its subtree, an app to its own).
+ *   An object's publish token is none: it publishes to its object and does nothing else.
+ * - `bearer`: any valid token, a publish token too.
+ * - `app`: an app's own token.
  * - `self`: a node's token on the node named in the path.
  * - `broker`: as `self`, and of the node's current generation.
  * - a scope: any token whose list covers it. Several gates in a list: any one of them opens.
  */
-export type Gate = 'open' | 'owner' | 'own' | 'self' | 'broker' | `svc:${string}`
+export type Gate = 'open' | 'bearer' | 'owner' | 'own' | 'app' | 'self' | 'broker' | `svc:${string}`
 
 /**
  * - `route`: an HTTP route with a typed method in the SDK.

@@ -92,6 +92,11 @@ export const errorCodes = define({
     title: 'The idempotency key belongs to another request',
     remedy: 'Use a fresh key for a different body; repeat a request with its own body only.',
   },
+  address_unavailable: {
+    kind: 'unprocessable',
+    title: 'The daemon can not listen at this address',
+    remedy: '`detail` says why; name a free port and an address of this machine, or settings for TLS.',
+  },
   result_schema_mismatch: {
     kind: 'unprocessable',
     title: 'The result does not satisfy the schema that the node was created with',
@@ -136,6 +141,21 @@ export const errorCodes = define({
     kind: 'forbidden',
     title: "Only the node's own token may do this",
     remedy: 'This route belongs to the process that hosts the node.',
+  },
+  app_token_required: {
+    kind: 'forbidden',
+    title: "Only an app's own token may do this",
+    remedy: 'Use a token that `svc sys connect --app <app>` minted.',
+  },
+  publish_token_only: {
+    kind: 'forbidden',
+    title: 'A publish token publishes to its object and does nothing else',
+    remedy: "Use the owner's token, or one that was minted for an app.",
+  },
+  grant_revoked: {
+    kind: 'forbidden',
+    title: 'The grant of the app was revoked',
+    remedy: 'The owner gives it back with `svc app grant <app> <scopes>`; what runs for the app rests until then.',
   },
   listener_forbidden: {
     kind: 'forbidden',
@@ -193,6 +213,16 @@ export const errorCodes = define({
     kind: 'conflict',
     title: 'The request was resolved already',
     remedy: 'The first answer stands: `state`, `response` and `resolved_at` say which it was.',
+  },
+  token_spent: {
+    kind: 'conflict',
+    title: 'The token is revoked or has expired',
+    remedy: 'Mint a new one with `svc sys connect --app <app>`.',
+  },
+  owner_token_needed: {
+    kind: 'conflict',
+    title: "The owner's token can't be revoked",
+    remedy: 'Replace it by a new one: `svc sys tokens rotate <id>`.',
   },
   stale_generation: {
     kind: 'conflict',

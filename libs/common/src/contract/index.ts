@@ -64,6 +64,7 @@ export const routes = operations.filter(
   (entry): boolean => entry.kind === 'route' || entry.kind === 'untyped',
 ) as readonly Operation[]
 
+export * from './app.schema.js'
 export * from './attachment.schema.js'
 export * from './broker.schema.js'
 export * from './canvas.schema.js'
@@ -85,4 +86,5 @@ export * from './persona.schema.js'
 export * from './profile.schema.js'
 export { type Retention, retention } from './retention.operations.js'
 export { consentSentence, type SandboxState, sandboxLevels } from './sandbox.operations.js'
+export * from './token.schema.js'
 export * from './worktree.schema.js'

@@ -1,0 +1,82 @@
+-- gateway: apps and what they were granted, the life of tokens, what the daemon is reached by, the audit log
+
+CREATE TABLE gateway.apps (
+  id text PRIMARY KEY,
+  name text NOT NULL CONSTRAINT apps_name_key UNIQUE,
+  description text,
+  origins text[] NOT NULL,
+  created_at timestamptz(3) NOT NULL,
+  updated_at timestamptz(3) NOT NULL
+);
+CREATE INDEX apps_created_at_idx ON gateway.apps (created_at DESC, id DESC);
+
+-- Outlives its app: what ran for a removed one is held to a revoked grant.
+CREATE TABLE gateway.grants (
+  app_id text NOT NULL,
+  user_id text NOT NULL,
+  scopes text[] NOT NULL,
+  profiles text[],
+  version bigint NOT NULL CONSTRAINT grants_version_check CHECK (version > 0),
+  status text NOT NULL CONSTRAINT grants_status_check CHECK (status IN ('active', 'revoked')),
+  updated_at timestamptz(3) NOT NULL,
+  PRIMARY KEY (app_id, user_id)
+);
+
+ALTER TABLE gateway.tokens
+  ADD COLUMN rotated_from text,
+  ADD COLUMN follows_grant boolean NOT NULL DEFAULT false;
+CREATE INDEX tokens_created_at_idx ON gateway.tokens (created_at DESC, id DESC);
+
+CREATE TABLE gateway.access (
+  id integer PRIMARY KEY CONSTRAINT access_one_row_check CHECK (id = 1),
+  listen text[] NOT NULL,
+  hosts text[] NOT NULL,
+  origins text[] NOT NULL,
+  version bigint NOT NULL,
+  updated_at timestamptz(3) NOT NULL
+);
+INSERT INTO gateway.access (id, listen, hosts, origins, version, updated_at) VALUES (1, '{}', '{}', '{}', 1, now());
+
+-- A chain: each line's hash covers the one before. `gateway.audit_head` is its end, locked by whoever appends.
+CREATE TABLE gateway.audit (
+  seq bigint PRIMARY KEY,
+  at timestamptz(3) NOT NULL,
+  actor_kind text NOT NULL,
+  principal text NOT NULL,
+  token_id text,
+  operation text,
+  resource text,
+  decision text NOT NULL CONSTRAINT audit_decision_check CHECK (decision IN ('allowed', 'denied')),
+  code text,
+  listener text NOT NULL,
+  remote text,
+  request_id text NOT NULL,
+  repeated integer NOT NULL CONSTRAINT audit_repeated_check CHECK (repeated > 0),
+  hash bytea NOT NULL CONSTRAINT audit_hash_check CHECK (length(hash) = 32)
+);
+CREATE INDEX audit_principal_idx ON gateway.audit (principal, seq);
+CREATE INDEX audit_operation_idx ON gateway.audit (operation, seq);
+CREATE INDEX audit_denied_idx ON gateway.audit (seq) WHERE decision = 'denied';
+
+CREATE TABLE gateway.audit_head (
+  id integer PRIMARY KEY CONSTRAINT audit_head_one_row_check CHECK (id = 1),
+  seq bigint NOT NULL,
+  hash bytea NOT NULL,
+  -- what was pruned: the line after it can still be checked
+  anchor_seq bigint NOT NULL,
+  anchor_hash bytea NOT NULL
+) WITH (fillfactor = 20);
+INSERT INTO gateway.audit_head (id, seq, hash, anchor_seq, anchor_hash)
+VALUES (1, 0, decode(repeat('00', 32), 'hex'), 0, decode(repeat('00', 32), 'hex'));
+
+-- canvas: the grants as the gateway told them, for what is started without a request of the app's own
+
+CREATE TABLE canvas.grants (
+  app_id text PRIMARY KEY,
+  scopes text[] NOT NULL,
+  version bigint NOT NULL,
+  status text NOT NULL CONSTRAINT grants_status_check CHECK (status IN ('active', 'revoked')),
+  updated_at timestamptz(3) NOT NULL
+);
+
+SELECT canvas.fence_tables();
