@@ -15,7 +15,9 @@ CREATE TABLE gateway.grants (
   app_id text NOT NULL,
   user_id text NOT NULL,
   scopes text[] NOT NULL,
-  profiles text[],
+  -- those of the app that it is for, unless it is for every one
+  profiles text[] NOT NULL,
+  every_profile boolean NOT NULL,
   version bigint NOT NULL CONSTRAINT grants_version_check CHECK (version > 0),
   status text NOT NULL CONSTRAINT grants_status_check CHECK (status IN ('active', 'revoked')),
   updated_at timestamptz(3) NOT NULL,
