@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common'
 import type { NodeStatus } from '#common/contract/node.schema.js'
+import type { Position } from '#common/kernel/database/cursor.js'
 import type { Reader, Tx } from '#common/kernel/database/tx.js'
-import type { Position } from '../node/cursor.js'
 
 /** Which ended nodes may go. */
 export interface Old {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common'
 import type { Fault } from '#common/contract/node.schema.js'
 import type { FaultEpisode } from '#common/contract/node-wait.operations.js'
+import type { Position } from '#common/kernel/database/cursor.js'
 import type { Reader, Tx } from '#common/kernel/database/tx.js'
-import type { Position } from '../node/cursor.js'
 import type { NodeRecord } from '../node/node.record.js'
 
 interface FaultRow {

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common'
 import type { HumanRequestStatus } from '#common/contract/human.schema.js'
 import type { NodeStatus } from '#common/contract/node.schema.js'
 import { json } from '#common/kernel/database/column-types.js'
+import type { Position } from '#common/kernel/database/cursor.js'
 import { setLocked } from '#common/kernel/database/rows.js'
 import type { Reader, Tx } from '#common/kernel/database/tx.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { type Horizon, within } from '../canvas/horizon.js'
-import type { Position } from '../node/cursor.js'
 import type { HumanRequestRecord } from './human-request.record.js'
 
 const jsonColumns = new Set(['pages', 'default_response', 'response', 'asked_by', 'resolved_by'])

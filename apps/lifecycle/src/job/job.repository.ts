@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common'
 import type { JobStatus } from '#common/contract/job.schema.js'
+import type { Position } from '#common/kernel/database/cursor.js'
 import type { Reader, Tx } from '#common/kernel/database/tx.js'
 import { SvcError } from '#common/kernel/errors.js'
-import type { Position } from '../node/cursor.js'
 import type { NodeRecord } from '../node/node.record.js'
 import type { JobRecord } from './job.record.js'
 

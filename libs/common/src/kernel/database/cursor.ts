@@ -1,4 +1,4 @@
-import { SvcError } from '#common/kernel/errors.js'
+import { SvcError } from '../errors.js'
 
 export interface Position {
   readonly createdAt: Date
