@@ -38,6 +38,10 @@ const flags: Readonly<Record<string, Flag>> = {
 const flagNames = Object.fromEntries(Object.entries(flags).map(([text, flag]) => [flag, text])) as Record<Flag, string>
 
 const levels: readonly Level[] = ['read', 'rw', 'manage']
+const rank: Readonly<Record<Level, number>> = { read: 0, rw: 1, manage: 2 }
+
+/** Characters of the longest scope: a path of the greatest length that systems take, and what stands before it. */
+const longestScope = 4096 + 300
 
 /** What the contract's table allows for each family: its levels, its holders, and whether a path may or must follow. */
 const areas: Readonly<Record<Family, Partial<Record<`${Level}:${Holder['kind']}`, 'none' | 'optional' | 'required'>>>> =
@@ -70,7 +74,7 @@ const unknown = (text: string): never => {
 /** The path in its one spelling: no empty or `.` segment. Null when it could step upwards or is not what the family takes. */
 const pathOf = (family: Family, text: string): string | null => {
   const segments = text.split('/').filter((segment) => segment !== '' && segment !== '.')
-  if (segments.includes('..') || text.includes('\0')) return null
+  if (segments.includes('..') || text.includes('\0') || !text.isWellFormed()) return null
   if (family === 'files') return text.startsWith('/') ? `/${segments.join('/')}` : null
   return segments.length > 0 ? segments.join('/') : null
 }
@@ -97,6 +101,7 @@ const areaOf = (match: RegExpExecArray): Scope | null => {
  * @throws SvcError `validation_failed` when it is not one of the table's forms.
  */
 export const parseScope = (text: string, rules: ScopeRules = {}): Scope => {
+  if (text.length > longestScope) return unknown(text)
   if (text === '*') return { kind: 'all' }
   const flag = Object.hasOwn(flags, text) ? flags[text] : undefined
   if (flag) return { kind: 'flag', flag }
@@ -135,7 +140,7 @@ const meetHolder = (a: Holder, b: Holder): Holder | null => {
 
 /** Whether `inner` is `outer` or lies beneath it. */
 const lies = (inner: string, outer: string): boolean =>
-  outer === '/' || inner === outer || inner.startsWith(`${outer}/`)
+  outer === '/' || (inner.startsWith(outer) && (inner.length === outer.length || inner[outer.length] === '/'))
 
 const meetPath = (a: string | undefined, b: string | undefined): { path?: string } | null => {
   if (a === undefined || b === undefined) {
@@ -154,19 +159,46 @@ const meet = (a: Scope, b: Scope): Scope | null => {
     if (a.family !== b.family) return null
     const holder = meetHolder(a.holder, b.holder)
     const path = meetPath(a.path, b.path)
-    const level = levels[Math.min(levels.indexOf(a.level), levels.indexOf(b.level))]!
+    const level = levels[Math.min(rank[a.level], rank[b.level])]!
     return holder && path && { kind: 'area', family: a.family, level, holder, ...path }
   }
-  return formatScope(a) === formatScope(b) ? a : null
+  return coversOne(a, b) ? a : null
 }
 
+const coversHolder = (held: Holder, wanted: Holder): boolean => {
+  if (held.kind === 'user' || wanted.kind === 'user') return held.kind === wanted.kind
+  return held.app === wanted.app && (held.profile === undefined || held.profile === wanted.profile)
+}
+
+/** Whether `wanted` is what the two meet in; told without making it, since every request asks this of a whole list. */
 const coversOne = (held: Scope, wanted: Scope): boolean => {
-  const both = meet(held, wanted)
-  return both !== null && formatScope(both) === formatScope(wanted)
+  if (held.kind === 'all') return true
+  if (held.kind === 'flag') return wanted.kind === 'flag' && held.flag === wanted.flag
+  if (held.kind === 'tool') {
+    return wanted.kind === 'tool' && held.provider === wanted.provider && held.group === wanted.group
+  }
+  if (wanted.kind !== 'area' || held.family !== wanted.family || rank[held.level] < rank[wanted.level]) return false
+  if (!coversHolder(held.holder, wanted.holder)) return false
+  return held.path === undefined || (wanted.path !== undefined && lies(wanted.path, held.path))
 }
 
 /** A tool's scope is judged when it is granted; within lists that are held already, any provider counts as known. */
 const held: ScopeRules = { knowsTool: () => true }
+
+/** Scopes read before, by their text: lists cross the bus with every request, and what they hold seldom changes. */
+const known = new Map<string, Scope>()
+const mostKnown = 4096
+const longestKnown = 512
+
+const readHeld = (text: string): Scope => {
+  const before = known.get(text)
+  if (before) return before
+  const scope = parseScope(text, held)
+  if (text.length > longestKnown) return scope
+  if (known.size >= mostKnown) known.delete(known.keys().next().value!)
+  known.set(text, scope)
+  return scope
+}
 
 /**
  * Whether a list permits a scope.
@@ -175,24 +207,31 @@ const held: ScopeRules = { knowsTool: () => true }
  */
 export const covers = (list: readonly string[], wanted: string): boolean => {
   if (list.includes('*')) return true
-  const scope = parseScope(wanted, held)
-  return list.some((entry) => coversOne(parseScope(entry, held), scope))
+  const scope = readHeld(wanted)
+  return list.some((entry) => coversOne(readHeld(entry), scope))
+}
+
+/** Each scope once, in its one spelling, without those that another one covers already. */
+const antichain = (all: readonly Scope[]): Map<string, Scope> => {
+  const scopes = new Map(all.map((scope) => [formatScope(scope), scope]))
+  for (const [text, scope] of scopes) {
+    if (scopes.values().some((other) => other !== scope && coversOne(other, scope))) scopes.delete(text)
+  }
+  return scopes
 }
 
 /** Each scope once, in its one spelling, sorted, without those that another entry of the list covers already. */
-export const normalise = (list: readonly string[], rules: ScopeRules = held): string[] => {
-  const scopes = new Map(list.map((text) => parseScope(text, rules)).map((scope) => [formatScope(scope), scope]))
-  return [...scopes]
-    .filter(([text, scope]) => ![...scopes].some(([other, cover]) => other !== text && coversOne(cover, scope)))
-    .map(([text]) => text)
-    .sort()
-}
+export const normalise = (list: readonly string[], rules: ScopeRules = held): string[] =>
+  [...antichain(list.map((text) => parseScope(text, rules))).keys()].sort()
 
 /** What both lists permit: a scope is covered by the answer exactly when each list covers it. */
 export const intersect = (a: readonly string[], b: readonly string[]): string[] => {
-  const right = b.map((text) => parseScope(text, held))
-  const both = a.flatMap((text) => right.map((other) => meet(parseScope(text, held), other)))
-  return normalise(both.filter((scope) => scope !== null).map(formatScope))
+  const right = [...antichain(b.map(readHeld)).values()]
+  const both = antichain(a.map(readHeld))
+    .values()
+    .flatMap((scope) => right.map((other) => meet(scope, other)))
+    .filter((scope) => scope !== null)
+  return [...antichain([...both]).keys()].sort()
 }
 
 /** Those of `wanted` that lie outside the ceiling, as they were written. */
@@ -200,12 +239,14 @@ export const exceeding = (wanted: readonly string[], ceiling: readonly string[])
   wanted.filter((text) => !covers(ceiling, text))
 
 /**
- * Checks a list that somebody asks for: every scope known, and `svc:act` only together with `svc:llm`.
+ * Checks a list that somebody asks for: every scope known, none of them `*`, which is the owner's own, and `svc:act` only
+ * together with `svc:llm`.
  *
  * @returns the list, normalised.
  * @throws SvcError `validation_failed` that points at what is wrong.
  */
 export const checkScopes = (list: readonly string[], rules: ScopeRules = {}): string[] => {
+  if (list.includes('*')) return unknown('*')
   const scopes = normalise(list, rules)
   if (covers(scopes, 'svc:act') && !covers(scopes, 'svc:llm')) {
     const message = 'svc:act requires svc:llm'
