@@ -10,6 +10,7 @@ import type { ServiceDefinition, ServiceSetup } from '#common/kernel/service.js'
 import { BearerGuard } from './auth/bearer.guard.js'
 import { BearerStrategy } from './auth/bearer.strategy.js'
 import { GateGuard } from './auth/gate.guard.js'
+import { ListenerGuard } from './auth/listener.guard.js'
 import { openGateway } from './gateway.open.js'
 import { contractController } from './http/contract.controller.js'
 import { Dispatcher } from './http/dispatcher.js'
@@ -79,6 +80,7 @@ export class GatewayModule implements OnApplicationShutdown {
         BearerStrategy,
         BearerGuard,
         GateGuard,
+        ListenerGuard,
         ProblemFilter,
         StatusService,
         ...handlerGroups,

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '#common/contract/define.js'
 import { BearerGuard } from '../auth/bearer.guard.js'
 import { GateGuard } from '../auth/gate.guard.js'
+import { ListenerGuard } from '../auth/listener.guard.js'
 import { Dispatcher } from './dispatcher.js'
 import { markHandler } from './request.state.js'
 
@@ -12,13 +13,13 @@ type Serve = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 const routePath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
 
 /**
- * The controller that serves the contract: one method an entry and no other, every one behind the same two guards.
+ * The controller that serves the contract: one method an entry and no other, every one behind the same guards.
  *
  * @throws Error when two entries claim one method and path.
  */
 export const contractController = (entries: readonly Operation[]): Type => {
   @Controller()
-  @UseGuards(BearerGuard, GateGuard)
+  @UseGuards(ListenerGuard, BearerGuard, GateGuard)
   class ContractController {
     readonly served = new Map<string, Serve>()
 

@@ -1,21 +1,27 @@
 import type { FastifyRequest } from 'fastify'
 import type { Listener, Operation } from '#common/contract/define.js'
 import type { Actor } from '#common/kernel/context.js'
+import type { Caller } from './client.address.js'
 
 /** Where a request came in; the owner's socket can be reached by no browser. */
 export interface Entrance {
   readonly listener: Listener
   readonly socket: boolean
+  readonly tls: boolean
 }
 
 /** What is known of a request while it is served. */
-export interface RequestState {
+export interface RequestState extends Caller {
   readonly entrance: Entrance
   /** Fires when the client has gone, or when the gateway gives up draining. */
   readonly gone: AbortController
   /** Whether its answer is held back until something happens: asked again after a restart it loses nothing. */
   held?: boolean
   actor?: Actor
+  /** The token that it came with, to be looked at again while it is answered. */
+  bearer?: string
+  /** What its gate was opened for. */
+  admitted?: { readonly entry: Operation; readonly nodeId: string | undefined }
 }
 
 const key = Symbol('svc.request')

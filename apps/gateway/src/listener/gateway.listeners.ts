@@ -7,6 +7,7 @@ import { SETTINGS, type Settings } from '#common/kernel/config.js'
 import { SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
+import { TrustedProxies } from '../http/client.address.js'
 import { type Entrance, markRequest, type RequestState } from '../http/request.state.js'
 import { SseClients } from '../stream/sse.clients.js'
 import { listenSocket, listenTcp } from './http.listener.js'
@@ -25,6 +26,7 @@ export type Route = (request: IncomingMessage, response: ServerResponse) => void
 export class GatewayListeners implements OnModuleDestroy, OnApplicationShutdown {
   readonly #servers: Server[] = []
   readonly #inHand = new Set<RequestState>()
+  readonly #proxies: TrustedProxies
   #draining = false
   #idle: (() => void) | undefined
 
@@ -33,7 +35,9 @@ export class GatewayListeners implements OnModuleDestroy, OnApplicationShutdown 
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Logger,
     @Inject(SseClients) private readonly streams: SseClients,
-  ) {}
+  ) {
+    this.#proxies = new TrustedProxies(settings.SVC_TRUSTED_PROXIES)
+  }
 
   get draining(): boolean {
     return this.#draining
@@ -61,9 +65,13 @@ export class GatewayListeners implements OnModuleDestroy, OnApplicationShutdown 
     const serve = (request: IncomingMessage, response: ServerResponse, entrance: Entrance): void =>
       this.#serve(route, request, response, entrance)
     try {
-      this.#servers.push(await listenTcp(this.settings.SVC_OWNER_LISTEN, { listener: 'owner', socket: false }, serve))
-      this.#servers.push(await listenTcp(this.settings.SVC_APP_LISTEN, { listener: 'app', socket: false }, serve))
-      this.#servers.push(await listenSocket(this.socketPath, { listener: 'owner', socket: true }, serve))
+      this.#servers.push(
+        await listenTcp(this.settings.SVC_OWNER_LISTEN, { listener: 'owner', socket: false, tls: false }, serve),
+      )
+      this.#servers.push(
+        await listenTcp(this.settings.SVC_APP_LISTEN, { listener: 'app', socket: false, tls: false }, serve),
+      )
+      this.#servers.push(await listenSocket(this.socketPath, { listener: 'owner', socket: true, tls: false }, serve))
     } catch (error) {
       for (const server of this.#servers.splice(0)) server.close()
       throw error
@@ -85,7 +93,7 @@ export class GatewayListeners implements OnModuleDestroy, OnApplicationShutdown 
 
   #serve(route: Route, request: IncomingMessage, response: ServerResponse, entrance: Entrance): void {
     const gone = new AbortController()
-    const state: RequestState = { entrance, gone }
+    const state: RequestState = { entrance, gone, ...this.#proxies.callerOf(request, entrance.tls) }
     this.#inHand.add(state)
     response.once('close', () => {
       this.#inHand.delete(state)

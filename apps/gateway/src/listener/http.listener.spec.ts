@@ -8,7 +8,9 @@ import { listenTcp } from './http.listener.js'
 let server: Server
 
 beforeAll(async () => {
-  server = await listenTcp('127.0.0.1:0', { listener: 'owner', socket: false }, (_request, response) => response.end())
+  server = await listenTcp('127.0.0.1:0', { listener: 'owner', socket: false, tls: false }, (_request, response) =>
+    response.end(),
+  )
 })
 afterAll(async () => {
   server.close()

@@ -1,7 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+
+/** An address, or a range as `10.0.0.0/8`. */
+const isRange = (text: string): boolean => {
+  const [address = '', bits, more] = text.split('/')
+  const family = isIP(address)
+  if (family === 0 || more !== undefined) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32))
+}
 
 /** `host:port`, with brackets around an IPv6 host. */
 const listen = z.string().regex(/^(\[[0-9a-f:]+\]|[^:\s]+):\d{1,5}$/i, 'must be host:port')
@@ -40,8 +49,18 @@ export const settings = z.strictObject({
   SVC_OWNER_TOKEN_FILE: z.string().optional(),
   /** Where the owner's personas are, files `<kind>.md`; `personas` in the data directory unless given. */
   SVC_PERSONAS_DIR: z.string().startsWith('/').optional(),
-  /** Extra Host header values that the owner's listener answers to, comma-separated. */
+  /** Extra Host header values that both listeners answer to, comma-separated. */
   SVC_ALLOWED_HOSTS: z.string().optional(),
+  /** Addresses and ranges of proxies that are believed in whom they speak for, comma-separated. */
+  SVC_TRUSTED_PROXIES: z
+    .string()
+    .refine((list) => list.split(',').every((part) => isRange(part.trim())), 'must be addresses or ranges, with commas')
+    .optional(),
+  /** Certificate (with its chain) and key, in PEM, that listeners besides loopback serve TLS with; both or none. */
+  SVC_TLS_CERT_FILE: z.string().startsWith('/').optional(),
+  SVC_TLS_KEY_FILE: z.string().startsWith('/').optional(),
+  /** Connections that one address besides loopback and trusted proxies may have open at once. */
+  SVC_CONNECTIONS_PER_ADDRESS: count.min(1).default(1000),
   /** What holds the programs of nodes; `auto` takes the best that works, the others refuse to start without. */
   SVC_SANDBOX: z.enum(sandboxModes).default('auto'),
   /** Directories that every node may read besides the system's own, with colons between: toolchains, for instance. */

@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP } from 'node:net'
+
+/** Who asks, from where, and by which name, as far as those in between are believed. */
+export interface Caller {
+  /** The client's address; null at the owner's socket, where there is none. */
+  readonly remote: string | null
+  /** Whether the client's own connection is encrypted. */
+  readonly secure: boolean
+  /** The names by which this daemon was called, each of which must be one of its own. */
+  readonly hosts: readonly string[]
+}
+
+/** An IPv4 address that came in through an IPv6 socket, as itself. */
+export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
+
+/** Values of a header that proxies append to, the nearest proxy's last. */
+const listed = (header: string | string[] | undefined): string[] =>
+  String(header ?? '')
+    .split(',')
+    .map((value) => value.trim())
+    .filter((value) => value !== '')
+
+/** Addresses of proxies whose word is taken for who stands behind them; nobody's is unless the owner named it. */
+export class TrustedProxies {
+  readonly #ranges = new BlockList()
+
+  /** @param list addresses and ranges (`10.0.0.0/8`) with commas between, as the settings checked them */
+  constructor(list: string | undefined) {
+    for (const range of listed(list)) {
+      const [address = '', bits] = range.split('/')
+      const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+      if (bits === undefined) this.#ranges.addAddress(address, family)
+      else this.#ranges.addSubnet(address, Number(bits), family)
+    }
+  }
+
+  trusts(address: string | undefined): boolean {
+    const family = isIP(address ?? '')
+    return family !== 0 && this.#ranges.check(address as string, family === 6 ? 'ipv6' : 'ipv4')
+  }
+
+  /** What `X-Forwarded-For`, `-Proto` and `-Host` say is believed of a trusted proxy, and of no one else. */
+  callerOf({ socket, headers, headersDistinct }: IncomingMessage, encrypted: boolean): Caller {
+    const peer = socket.remoteAddress
+    const hosts = headersDistinct.host ?? []
+    if (!this.trusts(peer)) return { remote: peer === undefined ? null : plainAddress(peer), secure: encrypted, hosts }
+    const proto = listed(headers['x-forwarded-proto']).at(-1)
+    return {
+      remote: plainAddress(this.#clientOf(peer as string, listed(headers['x-forwarded-for']))),
+      secure: proto === undefined ? encrypted : proto.toLowerCase() === 'https',
+      hosts: [...hosts, ...listed(headers['x-forwarded-host'])],
+    }
+  }
+
+  /** From the nearest proxy outwards, the first that isn't one of ours: what stands before it anybody may have written. */
+  #clientOf(peer: string, forwarded: readonly string[]): string {
+    let client = peer
+    for (const address of forwarded.toReversed()) {
+      if (isIP(address) === 0) return client
+      client = address
+      if (!this.trusts(address)) return client
+    }
+    return client
+  }
+}
