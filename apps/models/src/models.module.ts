@@ -20,6 +20,8 @@ import { CredentialKeyring } from './credential/credential.keyring.js'
 import { CredentialRepository } from './credential/credential.repository.js'
 import { CredentialRpc } from './credential/credential.rpc.js'
 import { CredentialService } from './credential/credential.service.js'
+import { CallKeys } from './llm/call.keys.js'
+import { CallKeyRepository } from './llm/call-key.repository.js'
 import { LlmRpc } from './llm/llm.rpc.js'
 import { LlmService } from './llm/llm.service.js'
 import { ModelsLifetime } from './models.lifetime.js'
@@ -105,7 +107,9 @@ const features: Provider[] = [
   built(ConfigService, Database, Writer, ConfigRepository, ProviderRegistry, CLOCK),
   built(CallEngine, ProviderRegistry, ModelFactory, ProviderHealth, CallSlots, CALL_LIMITS, SchemaThread, CLOCK, LOG),
   built(BudgetService, Database, ProviderRegistry, SpendRepository),
-  built(LlmService, Writer, CallEngine, BudgetService, SpendRepository, LOG),
+  built(CallKeyRepository),
+  built(CallKeys, Database, CallKeyRepository, DatabaseSession, Holders, CLOCK, LOG),
+  built(LlmService, Writer, CallEngine, BudgetService, SpendRepository, CallKeys, LOG),
   built(
     TurnService,
     Database,
@@ -120,7 +124,7 @@ const features: Provider[] = [
     LOG,
   ),
   built(TurnSweep, Database, TurnRepository, Holders, CLOCK, LOG),
-  built(AnswerSweep, Database, TurnRepository, SETTINGS, CLOCK, LOG),
+  built(AnswerSweep, Database, Writer, TurnRepository, SETTINGS, CLOCK, LOG),
   built(UsageRelay, Database, Outbox, Bus, CLOCK, LOG),
   built(
     ModelsLifetime,

@@ -43,8 +43,10 @@ export class Passage {
   /** The answer of a model call without its parts. @throws SvcError of the call; `service_unavailable` without an answer. */
   async answer(entry: Operation, ctx: Context, input: unknown): Promise<unknown> {
     for await (const item of this.bus.stream(entry, ctx, input)) {
-      const { type, ...rest } = item as LlmItem
-      if (type === 'answer' && 'answer' in rest) return rest.answer
+      const said = item as LlmItem
+      if (said.type !== 'answer') continue
+      if (said.replayed && ctx.notes) ctx.notes.replayed = true
+      return said.answer
     }
     throw new SvcError('service_unavailable', 'The stream ended without an answer.', { service: entry.service })
   }

@@ -1,6 +1,8 @@
 import type { Clock } from '#common/kernel/clock.js'
 import type { Settings } from '#common/kernel/config.js'
+import { systemContext } from '#common/kernel/context.js'
 import type { Database } from '#common/kernel/database/database.js'
+import type { Writer } from '#common/kernel/database/writer.js'
 import type { Logger } from '#common/kernel/log.js'
 import type { TurnRepository } from './turn.repository.js'
 
@@ -20,6 +22,7 @@ export class AnswerSweep {
 
   constructor(
     private readonly database: Database,
+    private readonly writer: Writer,
     private readonly turns: TurnRepository,
     private readonly settings: Settings,
     private readonly clock: Clock,
@@ -39,8 +42,9 @@ export class AnswerSweep {
     this.#callOff()
   }
 
-  /** Answers how many were forgotten. */
+  /** Answers how many were forgotten, besides those under idempotency keys. */
   async round(): Promise<number> {
+    await this.writer.forgetExpiredKeys(systemContext('models'))
     const { SVC_KEEP_ANSWERS_DAYS: days } = this.settings
     if (days === 0) return 0
     const before = this.clock.now() - days * day

@@ -37,6 +37,9 @@ export const brokerOperations = [
         .meta({ description: 'Only what steers a running turn: urgent and critical' }),
     }),
     response: z.object({ mail: z.array(mailEntry), lease_expires_at: time }),
+    idempotency: 'natural',
+    repeats:
+      'A claim only lends: what the same generation claims again, or another after 30 s, is lent again until it is acknowledged.',
     errors: ['not_found', 'stale_generation'],
   }),
   operation({
@@ -52,6 +55,7 @@ export const brokerOperations = [
     body: z.strictObject({ ids: z.array(z.string()).min(1).max(500) }),
     response: z.object({ acknowledged: z.int() }),
     idempotency: 'natural',
+    repeats: 'What was acknowledged stays so.',
     errors: ['not_found', 'stale_generation'],
   }),
   operation({
@@ -72,6 +76,7 @@ export const brokerOperations = [
     }),
     response: assignment,
     idempotency: 'natural',
+    repeats: 'The same process of the same generation is bound already.',
     errors: ['not_found', 'stale_generation', 'illegal_transition', 'version_mismatch'],
   }),
   operation({
@@ -95,6 +100,7 @@ export const brokerOperations = [
         .meta({ description: 'After a turn_ended: go on with more mail, or stop, since the node went idle or ended' }),
     }),
     idempotency: 'natural',
+    repeats: 'Entries are compared at the position that they name; the same ones are taken as written.',
     errors: ['not_found', 'stale_generation', 'journal_conflict'],
   }),
   operation({
@@ -124,6 +130,7 @@ export const brokerOperations = [
     body: z.strictObject({ turn: ordinal }),
     response: settlement,
     idempotency: 'natural',
+    repeats: 'It answers what the rows say; what it decides at the end of a turn it decides once a turn.',
     errors: ['not_found', 'stale_generation', 'journal_conflict'],
   }),
   operation({
@@ -141,6 +148,8 @@ export const brokerOperations = [
     answer: 'stream',
     item: llmItem,
     timeout: 3_600_000,
+    idempotency: 'natural',
+    repeats: 'Bought once under node, turn and step, and read back afterwards.',
     errors: [
       'model_error',
       'model_not_found',
@@ -169,6 +178,7 @@ export const brokerOperations = [
         .meta({ description: 'Whether the call was running; false when it had ended or never begun' }),
     }),
     idempotency: 'natural',
+    repeats: 'What has ended stays ended.',
     errors: ['stale_generation'],
   }),
   operation({
@@ -186,6 +196,7 @@ export const brokerOperations = [
       resync: z.boolean().meta({ description: 'Send the text of the message in progress from offset 0' }),
     }),
     idempotency: 'natural',
+    repeats: 'Live text carries its offset; who watches drops what it has. None of it is kept.',
     errors: ['not_found', 'stale_generation'],
   }),
   operation({

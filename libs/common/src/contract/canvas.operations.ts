@@ -76,6 +76,7 @@ export const canvasOperations = [
     body: attentionCountsBody,
     response: attentionCounts,
     idempotency: 'natural',
+    repeats: 'It only reads.',
   }),
   operation({
     name: 'canvas.prune',
@@ -91,6 +92,7 @@ export const canvasOperations = [
     body: pruneBody,
     response: pruneAnswer,
     idempotency: 'natural',
+    repeats: 'What was deleted is gone; a repetition goes on with what is left.',
     timeout: 40_000,
   }),
 ] as const

@@ -67,6 +67,8 @@ export interface Operation<
   readonly errors?: readonly ErrorCode[]
   /** `key`: takes an Idempotency-Key and replays the first answer. `natural`: repeating it changes nothing more. */
   readonly idempotency?: 'key' | 'natural'
+  /** Why repeating it changes nothing more; every POST that is `natural` says it. */
+  readonly repeats?: string
   /** Bytes of body that the route takes; 1 MiB unless named. */
   readonly bodyLimit?: number
   /** Longest time in ms that the operation may take before it answers; 10,000 unless named. */
@@ -95,7 +97,8 @@ const pathParams = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].
  * States one operation of the contract.
  *
  * @throws Error when path and params differ, when two of params, query and body share a field name (they are one object
- * for the handler), or when a route lacks its method, path, listener or gate.
+ * for the handler), when a route lacks its method, path, listener or gate, or when a POST doesn't say what its repetition
+ * does.
  */
 export const operation = <
   const O extends Operation<P, Q, B, R, I>,
@@ -117,6 +120,11 @@ export const operation = <
     const inPath = pathParams(entry.path ?? '').sort()
     const declared = keysOf(entry.params).sort()
     if (inPath.join() !== declared.join()) refuse(`path has {${inPath}} and params declare {${declared}}`)
+  }
+  if (entry.kind !== 'internal' && entry.method === 'POST') {
+    if (!entry.idempotency) refuse('a POST takes an idempotency key, or is natural')
+    if (entry.idempotency === 'natural' && !entry.repeats)
+      refuse('a natural POST says why repeating it changes nothing')
   }
   const names = [...keysOf(entry.params), ...keysOf(entry.query), ...keysOf(entry.body)]
   const twice = names.find((name, at) => names.indexOf(name) !== at)

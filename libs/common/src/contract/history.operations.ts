@@ -28,6 +28,7 @@ export const historyOperations = [
     body: searchBody,
     response: searchAnswer,
     idempotency: 'natural',
+    repeats: 'It only reads.',
     errors: ['not_found'],
   }),
   operation({
@@ -44,6 +45,7 @@ export const historyOperations = [
     body: grepBody,
     response: grepAnswer,
     idempotency: 'natural',
+    repeats: 'It only reads.',
     errors: ['not_found'],
   }),
   operation({
@@ -72,6 +74,7 @@ export const historyOperations = [
     body: statsBody,
     response: statsAnswer,
     idempotency: 'natural',
+    repeats: 'It only reads.',
     errors: ['not_found'],
   }),
 ] as const

@@ -44,6 +44,8 @@ export const fileOperations = [
     bodyLimit: 7 * machineLimits.writeBytes,
     response: fileWritten,
     idempotency: 'natural',
+    repeats:
+      'The same bytes come to stand in the same file; with `if_match` or `create_only` a repetition is refused and writes nothing.',
     errors: [
       'not_found',
       'path_outside_scope',

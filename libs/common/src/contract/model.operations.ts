@@ -96,6 +96,8 @@ export const modelOperations = [
     name: 'llm.call',
     kind: 'untyped',
     summary: 'One model call, mediated by the daemon: JSON, or a stream by the Accept header',
+    description:
+      'A call ends with its caller. Its answer is kept under its idempotency key: a repetition is given it, as JSON, or as a stream of that one item, which says `replayed`. It is never sent to a provider twice under one key: a call that was cut off answers `outcome_unknown`, one that failed and said so may be tried again.',
     service: 'models',
     method: 'POST',
     path: '/v1/llm',
@@ -107,6 +109,7 @@ export const modelOperations = [
     item: llmItem,
     answer: 'negotiated',
     timeout: 3_600_000,
-    errors: ['model_error', 'model_not_found', 'model_not_configured', 'budget_exhausted'],
+    idempotency: 'key',
+    errors: ['model_error', 'model_not_found', 'model_not_configured', 'budget_exhausted', 'outcome_unknown'],
   }),
 ] as const

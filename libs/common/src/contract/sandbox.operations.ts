@@ -48,6 +48,7 @@ export const sandboxOperations = [
     }),
     response: sandboxStatus,
     idempotency: 'natural',
+    repeats: 'The consent is a state: it is given already.',
   }),
   operation({
     name: 'sandbox.revoke',

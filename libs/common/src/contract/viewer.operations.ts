@@ -32,6 +32,7 @@ export const viewerOperations = [
       expires_at: time.meta({ description: 'Until when the ticket is good' }),
     }),
     idempotency: 'natural',
+    repeats: 'Each ticket opens the viewer of the same process and expires by itself.',
     errors: ['not_found', 'no_live_broker', 'service_unavailable'],
   }),
   operation({
