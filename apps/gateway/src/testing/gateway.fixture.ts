@@ -51,6 +51,9 @@ export class TestGateway {
       SVC_APP_LISTEN: '127.0.0.1:0',
       DATABASE_URL: database.url,
       NATS_URL: natsUrl,
+      // a suite asks as much as it likes unless limits are its subject
+      SVC_RATE_LIMIT: 0,
+      SVC_AUTH_FAILURE_LIMIT: 0,
       ...changes,
     })
     return new TestGateway(await TestGateway.run(settings), settings, database)

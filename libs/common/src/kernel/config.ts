@@ -82,6 +82,8 @@ export const settings = z.strictObject({
   SVC_KEEP_ANSWERS_DAYS: count.default(30),
   /** Days for which resolved questions are kept; 0: for ever. */
   SVC_KEEP_QUESTIONS_DAYS: count.default(90),
+  /** Days for which lines of the audit log are kept; 0: for ever. */
+  SVC_KEEP_AUDIT_DAYS: count.default(365),
   SVC_BROKER_CAP: count.default(64),
   SVC_BROKER_WARM: count.default(1),
   SVC_BROKER_REUSE: count.default(500),
@@ -97,6 +99,10 @@ export const settings = z.strictObject({
   /** How long a model may think before its first word; then the next one on the ladder is asked. */
   SVC_FIRST_TOKEN_MS: ms.default(180_000),
   SVC_BODY_LIMIT: count.default(1024 * 1024),
+  /** Requests a minute of one token that isn't the owner's; 0: as many as it likes. */
+  SVC_RATE_LIMIT: count.default(600),
+  /** Wrong tokens a minute that one address may show before it is told to wait; 0: as many as it likes. */
+  SVC_AUTH_FAILURE_LIMIT: count.default(60),
   SVC_SSE_CLIENTS: count.default(1000),
 })
 export type Settings = z.infer<typeof settings>
