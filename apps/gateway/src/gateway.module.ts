@@ -10,6 +10,7 @@ import type { ServiceDefinition, ServiceSetup } from '#common/kernel/service.js'
 import { BearerGuard } from './auth/bearer.guard.js'
 import { BearerStrategy } from './auth/bearer.strategy.js'
 import { GateGuard } from './auth/gate.guard.js'
+import { GateKeeper } from './auth/gate.keeper.js'
 import { ListenerGuard } from './auth/listener.guard.js'
 import { openGateway } from './gateway.open.js'
 import { contractController } from './http/contract.controller.js'
@@ -30,7 +31,9 @@ import { SystemHandlers } from './system/system.handlers.js'
 import { NodePrincipals } from './tokens/node.principals.js'
 import { OwnerToken } from './tokens/owner.token.js'
 import { TokenRepository } from './tokens/token.repository.js'
+import { TokenUse } from './tokens/token.use.js'
 import { NODE_TOKEN_KEY, TokenVerifier } from './tokens/token.verifier.js'
+import { TrustTail } from './trust/trust.tail.js'
 
 const kernel = ({ settings, log }: ServiceSetup, clock: Clock) => [
   { provide: CLOCK, useValue: clock },
@@ -75,10 +78,13 @@ export class GatewayModule implements OnApplicationShutdown {
         ...kernel(setup, clock),
         TokenRepository,
         OwnerToken,
+        TrustTail,
         NodePrincipals,
+        TokenUse,
         TokenVerifier,
         BearerStrategy,
         BearerGuard,
+        GateKeeper,
         GateGuard,
         ListenerGuard,
         ProblemFilter,

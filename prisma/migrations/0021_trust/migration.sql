@@ -25,8 +25,16 @@ CREATE TABLE gateway.grants (
 );
 
 ALTER TABLE gateway.tokens
-  ADD COLUMN rotated_from text,
-  ADD COLUMN follows_grant boolean NOT NULL DEFAULT false;
+  -- the token that this one was put in the place of
+  ADD COLUMN rotated_from text CONSTRAINT tokens_rotated_from_key UNIQUE,
+  -- without a list of its own: whatever the grant of its app holds
+  ADD COLUMN follows_grant boolean NOT NULL DEFAULT false,
+  -- the object that a publish token publishes to
+  ADD COLUMN object_ref text;
+-- The owner's token has one successor at a time; the one before may go on for a while, to an end of its own.
+DROP INDEX gateway.tokens_owner_key;
+CREATE UNIQUE INDEX tokens_owner_key ON gateway.tokens (kind)
+  WHERE kind = 'own' AND revoked_at IS NULL AND expires_at IS NULL;
 CREATE INDEX tokens_created_at_idx ON gateway.tokens (created_at DESC, id DESC);
 
 CREATE TABLE gateway.access (

@@ -6,6 +6,12 @@ import type { Actor } from '#common/kernel/context.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { operationOf, stateOf } from '../http/request.state.js'
 
+/** What the strategy answers. */
+export interface Authenticated {
+  readonly actor: Actor
+  readonly token: string
+}
+
 /** Authenticates every operation but the open ones. */
 @Injectable()
 export class BearerGuard extends AuthGuard('bearer') {
@@ -30,7 +36,10 @@ export class BearerGuard extends AuthGuard('bearer') {
   ): T {
     if (error) throw error
     if (!actor) throw new SvcError(status === 400 ? 'token_invalid' : 'token_missing')
-    stateOf(context.switchToHttp().getRequest<FastifyRequest>()).actor = actor as unknown as Actor
-    return actor
+    const state = stateOf(context.switchToHttp().getRequest<FastifyRequest>())
+    const { actor: who, token } = actor as unknown as Authenticated
+    state.actor = who
+    state.bearer = token
+    return who as T
   }
 }

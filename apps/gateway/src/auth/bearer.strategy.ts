@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { PassportStrategy } from '@nestjs/passport'
 import { Strategy } from 'passport-http-bearer'
-import type { Actor } from '#common/kernel/context.js'
 import { TokenVerifier } from '../tokens/token.verifier.js'
+import type { Authenticated } from './bearer.guard.js'
 
 /** The one way in: a bearer token, and what it stands for. */
 @Injectable()
@@ -12,7 +12,7 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
   }
 
   /** Called by passport with the token of the Authorization header. */
-  validate(token: string): Promise<Actor> {
-    return this.tokens.verify(token)
+  async validate(token: string): Promise<Authenticated> {
+    return { actor: await this.tokens.use(token), token }
   }
 }

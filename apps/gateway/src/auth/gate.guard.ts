@@ -5,7 +5,7 @@ import { SvcError } from '#common/kernel/errors.js'
 import { operationOf, stateOf } from '../http/request.state.js'
 import { GateKeeper } from './gate.keeper.js'
 
-/** The one guard that enforces listener and gate of each entry of the contract. Runs after the token was checked. */
+/** The one guard that enforces the gate of each entry of the contract. Runs after the token was checked. */
 @Injectable()
 export class GateGuard implements CanActivate {
   constructor(@Inject(GateKeeper) private readonly keeper: GateKeeper) {}
@@ -14,7 +14,6 @@ export class GateGuard implements CanActivate {
     const entry = operationOf(context.getHandler())
     const request = context.switchToHttp().getRequest<FastifyRequest>()
     const state = stateOf(request)
-    if (!entry.listeners?.includes(state.entrance.listener)) throw new SvcError('listener_forbidden')
     if (gatesOf(entry).includes('open')) return true
     if (!state.actor) throw new SvcError('token_missing')
     const { id: nodeId } = request.params as { id?: string }

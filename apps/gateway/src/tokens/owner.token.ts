@@ -8,7 +8,7 @@ import type { Logger } from '#common/kernel/log.js'
 import { ensureSecretFile, readIfPresent } from '#common/kernel/servers/private-file.js'
 import { LOG } from '#common/kernel/service.js'
 import { hashToken, mintToken, type ParsedToken, parseToken } from '#common/kernel/tokens.js'
-import { TokenRepository } from './token.repository.js'
+import { TokenRepository, tokenIdOf } from './token.repository.js'
 
 const fresh = (): string => mintToken('own', newId('tok').slice('tok_'.length))
 
@@ -47,7 +47,7 @@ export class OwnerToken {
     const token = this.#read()
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.repository.install({ id: token.parsed.id, hash: hashToken(token.text) })
+        return await this.repository.install({ id: tokenIdOf(token.parsed.id), hash: hashToken(token.text) })
       } catch (err) {
         if (attempt >= attempts) throw err
         this.log.warn({ err }, "the owner's token can't be recorded yet")

@@ -1,11 +1,13 @@
-import { Inject, Injectable } from '@nestjs/common'
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Actor } from '#common/kernel/context.js'
 import { hasCode, isSvcError, SvcError } from '#common/kernel/errors.js'
 import { hashToken, parseToken, sameHash, verifyNodeToken } from '#common/kernel/tokens.js'
+import { TrustTail } from '../trust/trust.tail.js'
 import { BoundedCache } from './bounded.cache.js'
 import { NodePrincipals } from './node.principals.js'
-import { type TokenRecord, TokenRepository } from './token.repository.js'
+import { type TokenRecord, TokenRepository, tokenIdOf } from './token.repository.js'
+import { TokenUse } from './token.use.js'
 
 /** What a token proved to be; which authority that carries is looked up afresh. */
 type Proof =
@@ -22,23 +24,43 @@ type Proof =
 export const NODE_TOKEN_KEY = Symbol('node token key')
 
 const capacity = 20_000
-/** How long a kept token is believed without looking (ms), and how long while the database can't be asked. */
-const timeToLive = 1000
+/**
+ * How long a kept token is believed without looking (ms), although its change would be told; and how long while the
+ * database can't be asked.
+ */
+const timeToLive = 500
 const outageTime = 15 * 60_000
 
 /** Tells from a bearer token on whose behalf a request is made. */
 @Injectable()
-export class TokenVerifier {
+export class TokenVerifier implements OnModuleInit {
   readonly #proofs = new BoundedCache<string, Proof>(capacity)
+  /** Keys of the proofs of kept tokens, by the id of the token. */
+  readonly #keys = new BoundedCache<string, string>(capacity)
   /** Look-ups under way: those who ask for the same token wait for the same answer. */
   readonly #asking = new Map<string, Promise<Proof>>()
+  /** Grows when a token changes: what was read before may be what it was. */
+  #changes = 0
 
   constructor(
     @Inject(TokenRepository) private readonly repository: TokenRepository,
     @Inject(NodePrincipals) private readonly principals: NodePrincipals,
     @Inject(NODE_TOKEN_KEY) private readonly nodeKey: Buffer,
+    @Inject(TokenUse) private readonly uses: TokenUse,
+    @Inject(TrustTail) private readonly trust: TrustTail,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
+
+  onModuleInit(): void {
+    this.trust.listen((change) => this.#forget(change?.tokens ?? []))
+  }
+
+  /** As `verify`, for a request that came with it: remembers that it was used. */
+  async use(token: string): Promise<Actor> {
+    const actor = await this.verify(token)
+    if (actor.kind !== 'node' && actor.tokenId !== null) this.uses.note(actor.tokenId)
+    return actor
+  }
 
   /**
    * @throws SvcError `token_invalid`, `token_expired`, `token_revoked`; `service_unavailable` when what the token stands
@@ -58,14 +80,34 @@ export class TokenVerifier {
   #proveOnce(key: string, token: string, hash: Buffer, known: Proof | undefined): Promise<Proof> {
     const asking = this.#asking.get(key)
     if (asking) return asking
+    const changes = this.#changes
     const proving = this.#prove(token, hash, known)
       .then((proof) => {
-        this.#proofs.set(key, proof)
+        // whatever changed meanwhile, the next one who asks reads it
+        if (changes === this.#changes) this.#keep(key, proof)
         return proof
       })
-      .finally(() => this.#asking.delete(key))
+      .finally(() => {
+        if (this.#asking.get(key) === proving) this.#asking.delete(key)
+      })
     this.#asking.set(key, proving)
     return proving
+  }
+
+  #keep(key: string, proof: Proof): void {
+    this.#proofs.set(key, proof)
+    if (proof.kind === 'kept') this.#keys.set(proof.token.id, key)
+  }
+
+  /** What is known of these tokens is not believed any more, not even while the database is away. */
+  #forget(tokens: readonly string[]): void {
+    if (tokens.length === 0) return
+    this.#changes += 1
+    this.#asking.clear()
+    for (const id of tokens) {
+      const key = this.#keys.get(id)
+      if (key !== undefined) this.#proofs.delete(key)
+    }
   }
 
   async #prove(token: string, hash: Buffer, known: Proof | undefined): Promise<Proof> {
@@ -78,7 +120,7 @@ export class TokenVerifier {
     }
     const now = this.clock.monotonic()
     try {
-      const record = await this.repository.find(parsed.id)
+      const record = await this.repository.find(tokenIdOf(parsed.id))
       if (!record || record.kind !== parsed.kind || !sameHash(record.hash, hash)) throw new SvcError('token_invalid')
       return { kind: 'kept', token: record, read: now, tried: now }
     } catch (error) {
@@ -96,6 +138,9 @@ export class TokenVerifier {
     if (token.revokedAt !== null) throw new SvcError('token_revoked')
     if (token.expiresAt !== null && token.expiresAt <= this.clock.now()) throw new SvcError('token_expired')
     if (token.kind === 'own') return { kind: 'owner', principal: 'owner', tokenId: token.id, scopes: ['*'] }
+    if (token.kind === 'pub' && token.objectRef !== null) {
+      return { kind: 'pub', principal: `object:${token.objectRef}`, tokenId: token.id, scopes: [] }
+    }
     // refresh and run tokens come with the parts of the daemon that hand them out
     if (token.kind !== 'app' || token.appId === null) throw new SvcError('token_invalid')
     return {

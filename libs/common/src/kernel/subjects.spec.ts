@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { type Operation, operations, type ServiceName } from '../contract/index.js'
-import { permissionsOf, subjects } from './subjects.js'
+import { mayPublish, permissionsOf, subjects } from './subjects.js'
 
 const services: readonly ServiceName[] = ['gateway', 'lifecycle', 'models', 'host']
 
@@ -93,7 +93,16 @@ describe('permissions of a service', () => {
   })
 
   it('let lifecycle alone publish events of nodes', () => {
-    const publishers = services.filter((service) => permissionsOf(service).publish.includes('svc.evt.>'))
+    const publishers = services.filter((service) => mayPublish(service, subjects.nodeEvent('node_x', 'node.done')))
     expect(publishers).toEqual(['lifecycle'])
+  })
+
+  // Whoever could say that a token has changed could make every gateway ask its database at will.
+  it('let the gateway alone tell and hear that a token or a grant has changed', () => {
+    expect(services.filter((service) => mayPublish(service, subjects.trust()))).toEqual(['gateway'])
+    expect(services.filter((service) => permissionsOf(service).subscribe.includes(subjects.trust()))).toEqual([
+      'gateway',
+    ])
+    expect(services.filter((service) => permissionsOf(service).subscribe.includes('svc.evt.>'))).toEqual([])
   })
 })

@@ -43,6 +43,8 @@ export const subjects = {
   /** Deltas and signals of a node: lossy, not recorded. */
   nodeLive: (id: string): string => `svc.live.node.${single(id)}`,
   nodesLive: (): string => 'svc.live.node.*',
+  /** That a token, a grant or the ways in have changed: told by one gateway to all, lossy. */
+  trust: (): string => 'svc.evt.gateway.trust',
   /** Below this a service receives answers; nobody else may listen there. */
   inbox: (service: ServiceName): string => `svc.inbox.${service}`,
 } as const
@@ -54,6 +56,8 @@ interface Reach {
   /** What it asks of other services: subjects below each one's commands. */
   readonly calls: Readonly<Partial<Record<ServiceName, readonly string[]>>>
   readonly tail: 'publishes' | 'follows' | 'none'
+  /** What its replicas tell each other, and nobody else. */
+  readonly own?: readonly string[]
 }
 
 /**
@@ -62,7 +66,11 @@ interface Reach {
  * no more.
  */
 const reach: Record<ServiceName, Reach> = {
-  gateway: { calls: { lifecycle: ['>'], models: ['>'], host: ['*.bash.run', '*.files.*'] }, tail: 'follows' },
+  gateway: {
+    calls: { lifecycle: ['>'], models: ['>'], host: ['*.bash.run', '*.files.*'] },
+    tail: 'follows',
+    own: [subjects.trust()],
+  },
   lifecycle: { calls: { host: ['>'], models: ['ready', 'readiness'] }, tail: 'publishes' },
   models: { calls: { lifecycle: ['usage.record'] }, tail: 'none' },
   host: { calls: { lifecycle: ['host.>'] }, tail: 'none' },
@@ -75,7 +83,7 @@ const cancelsOf = (service: ServiceName): string[] =>
   )
 
 const services = Object.keys(reach) as ServiceName[]
-const tail = ['svc.evt.>', 'svc.live.>']
+const tail = ['svc.evt.node.>', 'svc.live.>']
 
 /** Whether a subject is one that a pattern names: `*` stands for a token, `>` for all that follow. */
 const covers = (pattern: string, subject: string): boolean => {
@@ -88,7 +96,7 @@ const covers = (pattern: string, subject: string): boolean => {
 
 /** What the NATS user of a service may publish and subscribe to: its own commands, those that it calls, and its inbox. */
 export const permissionsOf = (service: ServiceName): { publish: string[]; subscribe: string[] } => {
-  const { calls, tail: part } = reach[service]
+  const { calls, tail: part, own = [] } = reach[service]
   // answers go to those who ask it; those whom it asks for a stream hear how much of it was read
   const partners = services.filter((other) => other in calls || service in reach[other].calls)
   return {
@@ -97,12 +105,14 @@ export const permissionsOf = (service: ServiceName): { publish: string[]; subscr
       ...Object.entries(calls).flatMap(([called, verbs]) => verbs.map((verb) => `svc.cmd.${called}.${verb}`)),
       ...cancelsOf(service),
       ...(part === 'publishes' ? tail : []),
+      ...own,
     ],
     subscribe: [
       `svc.cmd.${service}.>`,
       `svc.cancel.${service}.>`,
       `${subjects.inbox(service)}.>`,
       ...(part === 'follows' ? tail : []),
+      ...own,
     ],
   }
 }

@@ -1,0 +1,21 @@
+import { Inject, Injectable } from '@nestjs/common'
+import { gatesOf, type Operation } from '#common/contract/define.js'
+import type { Actor } from '#common/kernel/context.js'
+import { NodePrincipals } from '../tokens/node.principals.js'
+import { passGates } from './gate.js'
+
+/** Decides whether an actor may ask for an operation: when it asks, and again for as long as it is answered. */
+@Injectable()
+export class GateKeeper {
+  constructor(@Inject(NodePrincipals) private readonly principals: NodePrincipals) {}
+
+  /**
+   * @param nodeId the node that the path names.
+   * @throws SvcError of `passGates`.
+   */
+  async admit(entry: Operation, actor: Actor, nodeId: string | undefined): Promise<void> {
+    const generation = async (id: string, fresh: boolean): Promise<number> =>
+      (await this.principals.of(id, fresh)).generation
+    await passGates(gatesOf(entry), actor, nodeId, generation)
+  }
+}
