@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { SETTINGS, type Settings } from '#common/kernel/config.js'
 import { SvcError } from '#common/kernel/errors.js'
+import { type RequestState, stateOf } from '../http/request.state.js'
 import { streamHeaders } from './frames.js'
 import { SseClient } from './sse.client.js'
 
@@ -11,7 +12,7 @@ const beatEvery = 10_000
 /** All open streams of this gateway. */
 @Injectable()
 export class SseClients implements OnModuleInit, OnModuleDestroy {
-  readonly #clients = new Set<SseClient>()
+  readonly #clients = new Map<SseClient, RequestState>()
   #watchers = 0
   #callOff: (() => void) | undefined
 
@@ -22,7 +23,7 @@ export class SseClients implements OnModuleInit, OnModuleDestroy {
 
   onModuleInit(): void {
     const beat = (): void => {
-      for (const client of this.#clients) client.beat()
+      for (const client of this.#clients.keys()) client.beat()
       this.#callOff = this.clock.after(beatEvery, beat)
     }
     this.#callOff = this.clock.after(beatEvery, beat)
@@ -35,6 +36,11 @@ export class SseClients implements OnModuleInit, OnModuleDestroy {
 
   get size(): number {
     return this.#clients.size
+  }
+
+  /** Each open stream with the request that opened it. */
+  entries(): readonly (readonly [SseClient, RequestState])[] {
+    return [...this.#clients]
   }
 
   /** @throws SvcError `quota_exceeded` when as many watch as `SVC_SSE_CLIENTS` allows. */
@@ -58,7 +64,7 @@ export class SseClients implements OnModuleInit, OnModuleDestroy {
     response.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...streamHeaders })
     response.flushHeaders()
     const client = new SseClient(response, this.clock)
-    this.#clients.add(client)
+    this.#clients.set(client, stateOf(reply.request))
     if (counted) this.#watchers += 1
     client.over.signal.addEventListener('abort', () => {
       this.#clients.delete(client)
@@ -68,6 +74,6 @@ export class SseClients implements OnModuleInit, OnModuleDestroy {
   }
 
   endAll(reason: string): void {
-    for (const client of [...this.#clients]) client.end(reason)
+    for (const client of [...this.#clients.keys()]) client.end(reason)
   }
 }

@@ -1,16 +1,32 @@
-import { chmodSync, mkdirSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Inject, Injectable } from '@nestjs/common'
 import { backoff, CLOCK, type Clock, pause } from '#common/kernel/clock.js'
 import { SETTINGS, type Settings } from '#common/kernel/config.js'
+import { hasCode, SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
 import type { Logger } from '#common/kernel/log.js'
-import { ensureSecretFile, readIfPresent } from '#common/kernel/servers/private-file.js'
+import { ensureSecretFile, readIfPresent, writePrivateFile } from '#common/kernel/servers/private-file.js'
 import { LOG } from '#common/kernel/service.js'
 import { hashToken, mintToken, type ParsedToken, parseToken } from '#common/kernel/tokens.js'
 import { TokenRepository, tokenIdOf } from './token.repository.js'
 
 const fresh = (): string => mintToken('own', newId('tok').slice('tok_'.length))
+
+const idIn = (content: string): string | undefined => {
+  const parsed = parseToken(content.trim())
+  return parsed ? tokenIdOf(parsed.id) : undefined
+}
+
+/** What a rename changed is durable with its directory only. */
+const syncDirectory = (path: string): void => {
+  const directory = openSync(path, 'r')
+  try {
+    fsyncSync(directory)
+  } finally {
+    closeSync(directory)
+  }
+}
 
 /** Takes the file's mode back to its owner alone; a mounted secret may refuse, and is then its mounter's to guard. */
 const tighten = (path: string, log: Logger): void => {
@@ -52,6 +68,51 @@ export class OwnerToken {
         if (attempt >= attempts) throw err
         this.log.warn({ err }, "the owner's token can't be recorded yet")
         await pause(this.clock, 50 + backoff(attempt, 50, 1000))
+      }
+    }
+  }
+
+  /**
+   * Puts another token into the file, so that it stays there whatever happens to the machine. To be called before the
+   * rows say so: who dies between the two is taken at the file's word by the next start.
+   *
+   * @returns the former content.
+   * @throws SvcError `file_access_denied`.
+   */
+  put(text: string): string {
+    try {
+      const former = readFileSync(this.path, 'utf8')
+      writePrivateFile(this.path, `${text}\n`)
+      syncDirectory(dirname(this.path))
+      return former
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException
+      const detail = `The file of the owner's token can't be replaced (${code}).`
+      const remedy = 'Put a new token into the file where it comes from, and start the daemon again.'
+      throw new SvcError('file_access_denied', detail, { path: this.path, remedy }, { cause })
+    }
+  }
+
+  /**
+   * After a `put` whose transaction failed, or may have: the file gets its former content back unless the rows took the
+   * new token after all. Goes on by itself until they can be asked; a start meanwhile takes the file at its word.
+   */
+  settle(former: string): void {
+    void this.#settle(former).catch((err: unknown) => this.log.error({ err }, "the owner's token file is not settled"))
+  }
+
+  async #settle(former: string): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const present = await this.repository.ownerId()
+        // what somebody else put there since is not ours to take back
+        const isFormer = idIn(former) === present
+        if (isFormer && idIn(readFileSync(this.path, 'utf8')) !== present) this.put(former.trim())
+        return
+      } catch (err) {
+        if (hasCode(err, 'not_leader')) return
+        this.log.warn({ err }, "which token is the owner's can't be read yet")
+        await pause(this.clock, 50 + backoff(attempt, 50, 5000))
       }
     }
   }

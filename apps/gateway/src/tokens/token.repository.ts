@@ -50,7 +50,8 @@ export interface TokenFilter {
 }
 
 const prefix = 'tok_'
-const bare = (id: string): string => id.slice(prefix.length)
+/** How an id stands in the token and in its row: without its prefix. */
+export const inTokenOf = (id: string): string => id.slice(prefix.length)
 export const tokenIdOf = (inToken: string): string => prefix + inToken
 
 const columns =
@@ -90,13 +91,13 @@ export class TokenRepository {
   ) {}
 
   async find(id: string, from: Reader = this.database): Promise<TokenRecord | undefined> {
-    const [row] = await from.query<Row>(`SELECT ${columns} FROM gateway.tokens WHERE id = $1`, [bare(id)])
+    const [row] = await from.query<Row>(`SELECT ${columns} FROM gateway.tokens WHERE id = $1`, [inTokenOf(id)])
     return row && toToken(row)
   }
 
   /** As `find`; nobody else changes it before the transaction ends. */
   async lock(tx: Tx, id: string): Promise<TokenRecord | undefined> {
-    const [row] = await tx.query<Row>(`SELECT ${columns} FROM gateway.tokens WHERE id = $1 FOR UPDATE`, [bare(id)])
+    const [row] = await tx.query<Row>(`SELECT ${columns} FROM gateway.tokens WHERE id = $1 FOR UPDATE`, [inTokenOf(id)])
     return row && toToken(row)
   }
 
@@ -107,7 +108,7 @@ export class TokenRepository {
     const conditions = [
       filter.status ? statusTexts[filter.status] : '$1::timestamptz IS NOT NULL',
       ...(filter.appId === undefined ? [] : [`app_id = ${value(filter.appId)}`]),
-      ...(after ? [`(created_at, id) < (${value(after.createdAt)}, ${value(bare(after.id))})`] : []),
+      ...(after ? [`(created_at, id) < (${value(after.createdAt)}, ${value(inTokenOf(after.id))})`] : []),
     ]
     const rows = await this.database.query<Row>(
       `SELECT ${columns} FROM gateway.tokens WHERE ${conditions.join(' AND ')} ORDER BY created_at DESC, id DESC LIMIT $2`,
@@ -120,7 +121,7 @@ export class TokenRepository {
     await tx.count(
       `INSERT INTO gateway.tokens (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
       [
-        bare(token.id),
+        inTokenOf(token.id),
         token.kind,
         token.hash,
         token.label,
@@ -133,20 +134,22 @@ export class TokenRepository {
         dateOf(token.expiresAt),
         dateOf(token.lastUsedAt),
         dateOf(token.revokedAt),
-        token.rotatedFrom === null ? null : bare(token.rotatedFrom),
+        token.rotatedFrom === null ? null : inTokenOf(token.rotatedFrom),
       ],
     )
   }
 
   /** The token that was put in this one's place. */
   async successorOf(tx: Tx, id: string): Promise<string | undefined> {
-    const [row] = await tx.query<{ id: string }>('SELECT id FROM gateway.tokens WHERE rotated_from = $1', [bare(id)])
+    const [row] = await tx.query<{ id: string }>('SELECT id FROM gateway.tokens WHERE rotated_from = $1', [
+      inTokenOf(id),
+    ])
     return row && tokenIdOf(row.id)
   }
 
   async revoke(tx: Tx, id: string, at: number): Promise<void> {
     await tx.count('UPDATE gateway.tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL', [
-      bare(id),
+      inTokenOf(id),
       new Date(at),
     ])
   }
@@ -154,7 +157,7 @@ export class TokenRepository {
   /** Ends it at a time, if it doesn't end before. */
   async expire(tx: Tx, id: string, at: number): Promise<void> {
     await tx.count('UPDATE gateway.tokens SET expires_at = least(expires_at, $2) WHERE id = $1', [
-      bare(id),
+      inTokenOf(id),
       new Date(at),
     ])
   }
@@ -166,7 +169,7 @@ export class TokenRepository {
       tx.count(
         `UPDATE gateway.tokens t SET last_used_at = u.at FROM unnest($1::text[], $2::timestamptz[]) AS u (id, at)
          WHERE t.id = u.id AND (t.last_used_at IS NULL OR t.last_used_at < u.at)`,
-        [ids.map(bare), ids.map((id) => new Date(times.get(id) as number))],
+        [ids.map(inTokenOf), ids.map((id) => new Date(times.get(id) as number))],
       ),
     )
   }
@@ -182,14 +185,22 @@ export class TokenRepository {
         `UPDATE gateway.tokens SET revoked_at = $2 WHERE kind = 'own' AND id <> $1 AND revoked_at IS NULL
          AND NOT (expires_at IS NOT NULL
            AND EXISTS (SELECT 1 FROM gateway.tokens WHERE id = $1 AND revoked_at IS NULL))`,
-        [bare(owner.id), now],
+        [inTokenOf(owner.id), now],
       )
       await tx.count(
         `INSERT INTO gateway.tokens (id, kind, hash, scopes, created_at) VALUES ($1, 'own', $2, '{*}', $3)
          ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, revoked_at = NULL, expires_at = NULL
          WHERE tokens.hash <> excluded.hash OR tokens.revoked_at IS NOT NULL OR tokens.expires_at IS NOT NULL`,
-        [bare(owner.id), owner.hash, now],
+        [inTokenOf(owner.id), owner.hash, now],
       )
     })
+  }
+
+  /** The id of the owner's token that others were replaced by; undefined before the first. */
+  async ownerId(): Promise<string | undefined> {
+    const [row] = await this.database.query<{ id: string }>(
+      "SELECT id FROM gateway.tokens WHERE kind = 'own' AND revoked_at IS NULL AND expires_at IS NULL",
+    )
+    return row && tokenIdOf(row.id)
   }
 }

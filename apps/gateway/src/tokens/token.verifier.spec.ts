@@ -2,6 +2,9 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { Clock } from '#common/kernel/clock.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { deriveNodeToken, hashToken, mintToken } from '#common/kernel/tokens.js'
+import type { GrantRecord } from '../apps/grant.record.js'
+import type { Grants } from '../apps/grants.js'
+import { HeldGrant } from '../apps/held.grant.js'
 import type { TrustListener, TrustTail } from '../trust/trust.tail.js'
 import type { NodePrincipals } from './node.principals.js'
 import type { TokenRecord, TokenRepository } from './token.repository.js'
@@ -23,6 +26,7 @@ let principal: {
   profile: string | null
   place: { cwd: string; host_id: string | null; git_dir: string | null }
 }
+let grant: GrantRecord | undefined
 let asked: boolean[]
 let tell: TrustListener
 let used: string[]
@@ -52,6 +56,7 @@ beforeEach(() => {
   rows = new Map([['tok_01jd0000000000000000000000', kept(token)]])
   const place = { cwd: '/srv', host_id: null, git_dir: null }
   principal = { generation: 2, ended: false, scopes: ['svc:llm'], app_id: null, profile: null, place }
+  grant = { appId: 'app_1', scopes: ['svc:act', 'svc:llm'], profiles: null, version: 1, status: 'active', updatedAt: 0 }
   asked = []
   const repository = {
     find: async (id: string) => {
@@ -69,12 +74,13 @@ beforeEach(() => {
   const clock = { now: () => now, monotonic: () => now } as Clock
   used = []
   const uses = { note: (id: string) => used.push(id) } as unknown as TokenUse
+  const grants = { of: async () => new HeldGrant(grant) } as unknown as Grants
   const trust = {
     listen: (listener: TrustListener) => {
       tell = listener
     },
   } as unknown as TrustTail
-  verifier = new TokenVerifier(repository, principals, key, uses, trust, clock)
+  verifier = new TokenVerifier(repository, principals, key, uses, grants, trust, clock)
   verifier.onModuleInit()
 })
 
@@ -211,5 +217,56 @@ describe("a node's token", () => {
   it('made by another key is not valid', async () => {
     const other = deriveNodeToken(Buffer.alloc(32, 8), node, 1)
     await expect(verifier.verify(other)).rejects.toMatchObject({ code: 'token_invalid' })
+  })
+})
+
+describe('what runs for an app', () => {
+  const ofApp = mintToken('app', '01jd0000000000000000000000')
+  const app = (changes: Partial<TokenRecord> = {}): void =>
+    void rows.set(
+      'tok_01jd0000000000000000000000',
+      kept(ofApp, { kind: 'app', appId: 'app_1', scopes: ['svc:llm', 'svc:schedule'], ...changes }),
+    )
+  const ofNode = deriveNodeToken(key, node, 2)
+
+  it('may do what its token says and the grant holds', async () => {
+    app()
+    expect(await verifier.verify(ofApp)).toMatchObject({ kind: 'app', appId: 'app_1', scopes: ['svc:llm'] })
+  })
+
+  it('with a token that follows the grant may do all of it', async () => {
+    app({ followsGrant: true, scopes: [] })
+    expect((await verifier.verify(ofApp)).scopes).toEqual(['svc:act', 'svc:llm'])
+  })
+
+  it('with an empty list of its own may do nothing, and has its grant', async () => {
+    app({ scopes: [] })
+    const actor = await verifier.verify(ofApp)
+    expect([actor.scopes, actor.grantRevoked]).toEqual([[], undefined])
+  })
+
+  it('as a node is held to the grant as it is now, not as it was', async () => {
+    principal = { ...principal, app_id: 'app_1', scopes: ['svc:act', 'svc:llm'] }
+    expect((await verifier.verify(ofNode)).scopes).toEqual(['svc:act', 'svc:llm'])
+    grant = { ...(grant as GrantRecord), scopes: ['svc:llm'], version: 2 }
+    expect((await verifier.verify(ofNode)).scopes).toEqual(['svc:llm'])
+  })
+
+  it.each([
+    ['was revoked', { status: 'revoked' as const }],
+    ['is for other profiles', { profiles: ['work'] }],
+  ])('has nothing when the grant %s', async (_what, change) => {
+    app({ profile: 'home' })
+    principal = { ...principal, app_id: 'app_1', profile: 'home' }
+    grant = { ...(grant as GrantRecord), ...change }
+    const nothing = { scopes: [], grantRevoked: true }
+    expect(await verifier.verify(ofApp)).toMatchObject(nothing)
+    expect(await verifier.verify(ofNode)).toMatchObject(nothing)
+  })
+
+  it('has nothing when there never was a grant', async () => {
+    app()
+    grant = undefined
+    expect(await verifier.verify(ofApp)).toMatchObject({ scopes: [], grantRevoked: true })
   })
 })

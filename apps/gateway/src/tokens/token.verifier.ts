@@ -3,6 +3,8 @@ import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Actor } from '#common/kernel/context.js'
 import { hasCode, isSvcError, SvcError } from '#common/kernel/errors.js'
 import { hashToken, parseToken, sameHash, verifyNodeToken } from '#common/kernel/tokens.js'
+import { Grants } from '../apps/grants.js'
+import type { HeldGrant } from '../apps/held.grant.js'
 import { TrustTail } from '../trust/trust.tail.js'
 import { BoundedCache } from './bounded.cache.js'
 import { NodePrincipals } from './node.principals.js'
@@ -31,6 +33,23 @@ const capacity = 20_000
 const timeToLive = 500
 const outageTime = 15 * 60_000
 
+/** What a list comes to under the grant of its app as it is now. */
+const heldTo = (
+  grant: HeldGrant,
+  list: readonly string[] | null,
+  profile: string | null,
+): Pick<Actor, 'scopes' | 'grantRevoked'> =>
+  grant.isRevoked(profile) ? { scopes: [], grantRevoked: true } : { scopes: grant.within(list) }
+
+const appActor = (token: TokenRecord, appId: string, grant: HeldGrant): Actor => ({
+  kind: 'app',
+  principal: `app:${appId}`,
+  tokenId: token.id,
+  ...heldTo(grant, token.followsGrant ? null : token.scopes, token.profile),
+  appId,
+  ...(token.profile !== null && { profile: token.profile }),
+})
+
 /** Tells from a bearer token on whose behalf a request is made. */
 @Injectable()
 export class TokenVerifier implements OnModuleInit {
@@ -47,12 +66,18 @@ export class TokenVerifier implements OnModuleInit {
     @Inject(NodePrincipals) private readonly principals: NodePrincipals,
     @Inject(NODE_TOKEN_KEY) private readonly nodeKey: Buffer,
     @Inject(TokenUse) private readonly uses: TokenUse,
+    @Inject(Grants) private readonly grants: Grants,
     @Inject(TrustTail) private readonly trust: TrustTail,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   onModuleInit(): void {
     this.trust.listen((change) => this.#forget(change?.tokens ?? []))
+  }
+
+  /** Whether this very token proved right lately. */
+  knows(token: string): boolean {
+    return this.#proofs.get(hashToken(token).toString('base64')) !== undefined
   }
 
   /** As `verify`, for a request that came with it: remembers that it was used. */
@@ -134,7 +159,7 @@ export class TokenVerifier implements OnModuleInit {
     }
   }
 
-  #actorOf(token: TokenRecord): Actor {
+  #actorOf(token: TokenRecord): Actor | Promise<Actor> {
     if (token.revokedAt !== null) throw new SvcError('token_revoked')
     if (token.expiresAt !== null && token.expiresAt <= this.clock.now()) throw new SvcError('token_expired')
     if (token.kind === 'own') return { kind: 'owner', principal: 'owner', tokenId: token.id, scopes: ['*'] }
@@ -143,14 +168,9 @@ export class TokenVerifier implements OnModuleInit {
     }
     // refresh and run tokens come with the parts of the daemon that hand them out
     if (token.kind !== 'app' || token.appId === null) throw new SvcError('token_invalid')
-    return {
-      kind: 'app',
-      principal: `app:${token.appId}`,
-      tokenId: token.id,
-      scopes: token.scopes,
-      appId: token.appId,
-      ...(token.profile !== null && { profile: token.profile }),
-    }
+    const { appId } = token
+    const grant = this.grants.of(appId)
+    return 'then' in grant ? grant.then((held) => appActor(token, appId, held)) : appActor(token, appId, grant)
   }
 
   /**
@@ -170,11 +190,12 @@ export class TokenVerifier implements OnModuleInit {
       throw hasCode(error, 'not_found') ? new SvcError('token_revoked') : error
     })
     if (node.ended) throw new SvcError('token_revoked')
+    const held = node.app_id === null ? undefined : await this.grants.of(node.app_id)
     return {
       kind: 'node',
       principal: `node:${nodeId}`,
       tokenId,
-      scopes: node.scopes,
+      ...(held ? heldTo(held, node.scopes, node.profile) : { scopes: node.scopes }),
       nodeId,
       generation,
       ...(node.app_id !== null && { appId: node.app_id }),

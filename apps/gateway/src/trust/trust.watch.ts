@@ -1,0 +1,116 @@
+import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
+import type { Actor } from '#common/kernel/context.js'
+import { isSvcError, type SvcError } from '#common/kernel/errors.js'
+import type { Logger } from '#common/kernel/log.js'
+import { LOG } from '#common/kernel/service.js'
+import { GateKeeper } from '../auth/gate.keeper.js'
+import type { RequestState } from '../http/request.state.js'
+import { GatewayListeners } from '../listener/gateway.listeners.js'
+import { SseClients } from '../stream/sse.clients.js'
+import { TokenVerifier } from '../tokens/token.verifier.js'
+import { TrustTail } from './trust.tail.js'
+
+/** How often (ms) the tokens of what is open are looked at, whether or not a change was told. */
+const lookEvery = 250
+
+/** Something that lasts: it was permitted when it began, and must end when it no longer is. */
+interface Lasting {
+  readonly state: RequestState
+  end(error: SvcError): void
+}
+
+/** "Cannot tell" ends nothing: only a refusal does. */
+const isRefusal = (error: unknown): error is SvcError =>
+  isSvcError(error) &&
+  (['unauthenticated', 'forbidden'].includes(error.facts.kind) || error.code === 'stale_generation')
+
+/**
+ * Ends streams and held requests within a second of the moment at which their token is revoked, expires, or no longer
+ * opens the gate of what was asked.
+ */
+@Injectable()
+export class TrustWatch implements OnModuleInit, OnModuleDestroy {
+  #callOff: (() => void) | undefined
+  #looking = false
+  #again = false
+
+  constructor(
+    @Inject(SseClients) private readonly streams: SseClients,
+    @Inject(GatewayListeners) private readonly listeners: GatewayListeners,
+    @Inject(TokenVerifier) private readonly tokens: TokenVerifier,
+    @Inject(GateKeeper) private readonly keeper: GateKeeper,
+    @Inject(TrustTail) private readonly trust: TrustTail,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOG) private readonly log: Logger,
+  ) {}
+
+  onModuleInit(): void {
+    // after all others that hear of a change have forgotten what they knew
+    this.trust.listen(() => queueMicrotask(() => this.#look()))
+    this.#tick()
+  }
+
+  onModuleDestroy(): void {
+    this.#callOff?.()
+  }
+
+  #tick(): void {
+    this.#callOff = this.clock.after(lookEvery, () => {
+      this.#look()
+      this.#tick()
+    })
+  }
+
+  /** One look at a time; what is told meanwhile makes another. */
+  #look(): void {
+    this.#again = true
+    if (this.#looking) return
+    this.#looking = true
+    this.#lookWhileTold()
+      .catch((err: unknown) => this.log.error({ err }, 'the tokens of open streams could not be looked at'))
+      .finally(() => {
+        this.#looking = false
+      })
+  }
+
+  async #lookWhileTold(): Promise<void> {
+    while (this.#again) {
+      this.#again = false
+      await Promise.all([...this.#byToken()].map(([token, lasting]) => this.#check(token, lasting)))
+    }
+  }
+
+  #byToken(): Map<string, Lasting[]> {
+    const found = new Map<string, Lasting[]>()
+    const add = (lasting: Lasting): void => {
+      const { bearer } = lasting.state
+      if (bearer === undefined) return
+      const others = found.get(bearer)
+      if (others) others.push(lasting)
+      else found.set(bearer, [lasting])
+    }
+    for (const [client, state] of this.streams.entries()) add({ state, end: ({ code }) => client.end(code) })
+    for (const state of this.listeners.heldRequests()) add({ state, end: (error) => state.gone.abort(error) })
+    return found
+  }
+
+  async #check(token: string, all: readonly Lasting[]): Promise<void> {
+    try {
+      const actor = await this.tokens.verify(token)
+      await Promise.all(all.map((lasting) => this.#admit(actor, lasting)))
+    } catch (error) {
+      if (isRefusal(error)) for (const lasting of all) lasting.end(error)
+    }
+  }
+
+  async #admit(actor: Actor, lasting: Lasting): Promise<void> {
+    const { admitted } = lasting.state
+    if (!admitted) return
+    try {
+      await this.keeper.admit(admitted.entry, actor, admitted.nodeId)
+    } catch (error) {
+      if (isRefusal(error)) lasting.end(error)
+    }
+  }
+}
