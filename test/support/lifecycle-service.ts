@@ -192,7 +192,7 @@ export class LifecycleUnderTest {
   async another(more: Partial<Record<keyof Settings, unknown>> = {}): Promise<RunningService> {
     const parsed = settings.parse({
       SVC_DATA_DIR: this.dataDir,
-      DATABASE_URL: this.database.url,
+      DATABASE_URL: this.database.urlFor('lifecycle'),
       NATS_URL: this.nats,
       SVC_RECONCILE_MS: 100,
       SVC_LEASE_HOLDER: 'one',

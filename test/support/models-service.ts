@@ -74,7 +74,7 @@ export const startModels = async (limits: Partial<CallLimits> = {}): Promise<Mod
 
   const replica = async (own: Partial<CallLimits> = limits): Promise<ModelsReplica> => {
     const lines: string[] = []
-    const parsed = settings.parse({ SVC_DATA_DIR: dataDir, DATABASE_URL: database.url, NATS_URL: nats })
+    const parsed = settings.parse({ SVC_DATA_DIR: dataDir, DATABASE_URL: database.urlFor('models'), NATS_URL: nats })
     const definition = {
       name: 'models' as const,
       module: (setup: Parameters<typeof ModelsModule.forRoot>[0]) =>

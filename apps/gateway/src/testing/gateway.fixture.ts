@@ -12,7 +12,7 @@ import { GatewayListeners } from '../listener/gateway.listeners.js'
 
 /** A database of the test's own. */
 export interface OwnDatabase {
-  readonly url: string
+  urlFor(service: 'gateway'): string
   query<T>(sql: string): Promise<T[]>
   drop(): Promise<void>
 }
@@ -49,7 +49,7 @@ export class TestGateway {
       SVC_DATA_DIR: mkdtempSync(join(tmpdir(), 'svc-gateway-')),
       SVC_OWNER_LISTEN: '127.0.0.1:0',
       SVC_APP_LISTEN: '127.0.0.1:0',
-      DATABASE_URL: database.url,
+      DATABASE_URL: database.urlFor('gateway'),
       NATS_URL: natsUrl,
       // a suite asks as much as it likes unless limits are its subject
       SVC_RATE_LIMIT: 0,

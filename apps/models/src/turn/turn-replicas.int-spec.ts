@@ -38,7 +38,7 @@ const startProcess = async (): Promise<ChildProcess> => {
     env: {
       PATH: process.env.PATH,
       SVC_DATA_DIR: models.url.dataDir,
-      DATABASE_URL: models.database.url,
+      DATABASE_URL: models.database.urlFor('models'),
       NATS_URL: models.url.nats,
     },
     stdio: ['ignore', 'pipe', 'inherit'],

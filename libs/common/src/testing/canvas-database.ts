@@ -17,7 +17,7 @@ export const ownerContext = (more: Partial<Context> = {}): Context => ({
   ...more,
 })
 
-/** A canvas with its writer, on a database of its own, under a lease. */
+/** A canvas with its writer, on a database of its own, under a lease, with the rights of lifecycle. */
 export interface Canvas {
   readonly store: TestDatabase
   readonly database: Database
@@ -31,7 +31,8 @@ export interface Canvas {
   close(): Promise<void>
 }
 
-export const takeLease = async (url: string, holder: string): Promise<number> => {
+export const takeLease = async (store: TestDatabase, holder: string): Promise<number> => {
+  const url = store.urlFor('lifecycle')
   const lease = new Lease({ url, holder, log: silent, onLost: () => undefined, ttl: 60_000, renewEvery: 60_000 })
   const epoch = await lease.acquire(AbortSignal.timeout(10_000))
   if (epoch === undefined) throw new Error(`${holder} was not given the lease`)
@@ -39,15 +40,21 @@ export const takeLease = async (url: string, holder: string): Promise<number> =>
   return epoch
 }
 
-export const openLeased = async (url: string, holder = 'lifecycle'): Promise<Database> => {
-  const database = new Database({ url, application: 'test', log: silent, leased: true, max: 24 })
-  await database.carryEpoch(await takeLease(url, holder))
+export const openLeased = async (store: TestDatabase, holder = 'lifecycle'): Promise<Database> => {
+  const database = new Database({
+    url: store.urlFor('lifecycle'),
+    application: 'test',
+    log: silent,
+    leased: true,
+    max: 24,
+  })
+  await database.carryEpoch(await takeLease(store, holder))
   return database
 }
 
 export const openCanvas = async (): Promise<Canvas> => {
   const store = await testDatabase()
-  const opened = [await openLeased(store.url)]
+  const opened = [await openLeased(store)]
   const database = opened[0] as Database
   const [events, outbox] = [new EventLog(), new Outbox('canvas')]
   const published: LoggedEvent[] = []
@@ -61,7 +68,7 @@ export const openCanvas = async (): Promise<Canvas> => {
     outbox,
     published,
     takeOver: async () => {
-      const next = await openLeased(store.url)
+      const next = await openLeased(store)
       opened.push(next)
       return next
     },

@@ -53,7 +53,7 @@ describe('a database', () => {
   // A database behind a broken line answers nothing and closes nothing: every connection of the pool waited for as long as
   // the system takes to call that a loss, a quarter of an hour.
   it('that was cut off without a word is service_unavailable in seconds, and works again over a new connection', async () => {
-    const line = await openLine(canvas.store.url)
+    const line = await openLine(canvas.store.urlFor('lifecycle'))
     const database = new Database({ url: line.url, application: 'test', log: silent, statementTimeout: 100, max: 1 })
     try {
       await database.query('SELECT 1')
@@ -73,7 +73,12 @@ describe('a database', () => {
   })
 
   it('that waits for a lease is not_leader until it carries an epoch, and again once closed', async () => {
-    const leased = new Database({ url: canvas.store.url, application: 'test', log: silent, leased: true })
+    const leased = new Database({
+      url: canvas.store.urlFor('lifecycle'),
+      application: 'test',
+      log: silent,
+      leased: true,
+    })
     await expect(leased.query('SELECT 1')).rejects.toMatchObject({ code: 'not_leader' })
     await leased.carryEpoch(1)
     expect(await leased.query(`SELECT current_setting('svc.epoch') AS epoch`)).toEqual([{ epoch: '1' }])

@@ -64,7 +64,7 @@ describe('a holder that stands still inside a transaction', () => {
       await stuck.query('BEGIN')
       await stuck.query('DELETE FROM canvas.inbox WHERE false')
       const before = performance.now()
-      await takeLease(canvas.store.url, 'lifecycle')
+      await takeLease(canvas.store, 'lifecycle')
       // Less than the 10 s after which the taker gives up; 2 s and a pause where the machine is idle.
       expect(performance.now() - before).toBeLessThan(8000)
       await expect(stuck.query('COMMIT')).rejects.toThrow()
@@ -89,9 +89,7 @@ describe('a holder that stands still inside a transaction', () => {
         // A machine that stalls must not make it a holder that stands still.
         await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0')
         await tx.count('DELETE FROM canvas.inbox WHERE false')
-        seenByNewer = takeLease(canvas.store.url, 'lifecycle').then(() =>
-          canvas.store.query('SELECT id FROM canvas.nodes'),
-        )
+        seenByNewer = takeLease(canvas.store, 'lifecycle').then(() => canvas.store.query('SELECT id FROM canvas.nodes'))
         await waitFor(waits, { what: 'the take-over to wait' })
         return insertNode(tx)
       })

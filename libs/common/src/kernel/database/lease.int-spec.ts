@@ -16,7 +16,13 @@ afterAll(() => store.drop())
 
 const candidate = (holder: string, more: { ttl?: number; renewEvery?: number } = {}) => {
   const lost: string[] = []
-  const lease = new Lease({ url: store.url, holder, log: silent, onLost: () => void lost.push(holder), ...more })
+  const lease = new Lease({
+    url: store.urlFor('lifecycle'),
+    holder,
+    log: silent,
+    onLost: () => void lost.push(holder),
+    ...more,
+  })
   held.push(lease)
   return { lease, lost }
 }

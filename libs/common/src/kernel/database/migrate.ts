@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { ensureRoles, type RoleOptions, type UrlFor } from './roles.js'
 
 /** Key of the advisory lock under which migrations run; the one that Prisma's own command line takes. */
 const LOCK = 72707369
@@ -82,14 +83,22 @@ const apply = async (client: pg.Client, migration: Migration): Promise<void> => 
   }
 }
 
-/**
- * Brings a database to the newest migration of a directory, one transaction a migration; callers that come at the same
- * time wait for each other. The table of applied ones is Prisma's own, so that its command line works on the database too.
- *
- * @throws Error when an applied migration was edited, when one failed, or when the database is more than one ahead.
- */
-export const applyMigrations = async (url: string, directory: string): Promise<MigrationOutcome> => {
+const migrate = async (client: pg.Client, directory: string): Promise<MigrationOutcome> => {
   const known = readMigrations(directory)
+  const { rows: tables } = await client.query<{ there: boolean }>(
+    `SELECT to_regclass('public._prisma_migrations') IS NOT NULL AS there`,
+  )
+  if (!tables[0]?.there) await client.query(TABLE)
+  const { rows: applied } = await client.query<Applied>(APPLIED)
+  refuseDifferences(known, applied)
+  const done = new Set(applied.map((row) => row.migration_name))
+  const missing = known.filter((migration) => !done.has(migration.name))
+  for (const migration of missing) await apply(client, migration)
+  const names = [...done, ...missing.map((migration) => migration.name)].sort()
+  return { applied: missing.map((migration) => migration.name), at: names.at(-1) }
+}
+
+const underLock = async <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'svc migrate',
@@ -98,18 +107,27 @@ export const applyMigrations = async (url: string, directory: string): Promise<M
   await client.connect()
   try {
     await client.query('SELECT pg_advisory_lock($1)', [LOCK])
-    const { rows: tables } = await client.query<{ there: boolean }>(
-      `SELECT to_regclass('public._prisma_migrations') IS NOT NULL AS there`,
-    )
-    if (!tables[0]?.there) await client.query(TABLE)
-    const { rows: applied } = await client.query<Applied>(APPLIED)
-    refuseDifferences(known, applied)
-    const done = new Set(applied.map((row) => row.migration_name))
-    const missing = known.filter((migration) => !done.has(migration.name))
-    for (const migration of missing) await apply(client, migration)
-    const names = [...done, ...missing.map((migration) => migration.name)].sort()
-    return { applied: missing.map((migration) => migration.name), at: names.at(-1) }
+    return await work(client)
   } finally {
     await client.end()
   }
 }
+
+/**
+ * Brings a database to the newest migration of a directory, one transaction a migration; callers that come at the same
+ * time wait for each other. The table of applied ones is Prisma's own, so that its command line works on the database too.
+ *
+ * @throws Error when an applied migration was edited, when one failed, or when the database is more than one ahead.
+ */
+export const applyMigrations = (url: string, directory: string): Promise<MigrationOutcome> =>
+  underLock(url, (client) => migrate(client, directory))
+
+/** As `applyMigrations`, and then gives each service its role, before anybody else comes in. @throws as `ensureRoles` too */
+export const prepareDatabase = (
+  directory: string,
+  roles: RoleOptions,
+): Promise<MigrationOutcome & { readonly urlFor: UrlFor }> =>
+  underLock(roles.url, async (client) => ({
+    ...(await migrate(client, directory)),
+    urlFor: await ensureRoles(client, roles),
+  }))
