@@ -4,6 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from './files.mjs'
+import { cliGates } from './gen/cli-gates.mjs'
 import { errorReference, exitCodes, sdkErrorCatalogue } from './gen/errors.mjs'
 import { loadSource } from './gen/load-source.mjs'
 import { header } from './gen/names.mjs'
@@ -30,6 +31,7 @@ const files = {
   'libs/sdk/src/generated/error-codes.ts': sdkErrorCatalogue(contract),
   'libs/sdk/src/generated/version.ts': `${header}export const version = '${version}'\n`,
   'apps/cli/src/generated/exit-codes.ts': exitCodes(contract),
+  'apps/cli/src/generated/gates.ts': cliGates(contract),
   ...(await machineFiles()),
   ...(await nodeOperationsFile(contract)),
 }

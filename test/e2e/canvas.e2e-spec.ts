@@ -91,8 +91,8 @@ describe('a canvas', () => {
       exec: { argv: ['sh', '-c', `(${calls.join('; ')}) 2>&1; exit 0`] },
     })
     const said = (await client.nodes.waitForOutcome(node.id)).final_report?.body ?? ''
-    expect(said).toContain("unknown command 'prune'")
-    expect(said.match(/owner_required/g)).toHaveLength(2)
+    expect(said).toContain('`svc canvas prune` is for the owner of the daemon (owner_required)')
+    expect(said.match(/owner_required/g)).toHaveLength(3)
     expect(JSON.parse(said.slice(said.lastIndexOf('\n{')))).toMatchObject({ nodes: [{ id: node.id }], edges: [] })
   })
 

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { unnamedCalls } from './command-calls.js'
 import { WireServer } from './wire-server.js'
 
 const built = join(process.cwd(), 'dist/svc.mjs')
@@ -33,7 +34,9 @@ export class SvcCommand {
     return new SvcCommand(await WireServer.start(), mkdtempSync(join(tmpdir(), 'svc-cli-')))
   }
 
+  /** @throws Error when the command asked the daemon for an operation that it does not name */
   async run(args: readonly string[], { env = {}, input = '' }: Given = {}): Promise<Ran> {
+    const before = this.wire.received.length
     const connection = { SVC_DATA_DIR: this.dataDir, SVC_BASE_URL: this.wire.url, SVC_TOKEN: 'svc_own_x' }
     const child = spawn(process.execPath, [built, ...args], {
       cwd: this.dataDir,
@@ -42,6 +45,8 @@ export class SvcCommand {
     child.stdin.end(input)
     const exit = new Promise<number | null>((resolve) => child.on('close', resolve))
     const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), exit])
+    const unnamed = await unnamedCalls(args, this.wire.received.slice(before))
+    if (unnamed.length) throw new Error(`svc ${args.join(' ')} calls ${unnamed.join(', ')}, which it does not name`)
     return { code, out, err }
   }
 

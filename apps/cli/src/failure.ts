@@ -12,6 +12,20 @@ export class UsageError extends Error {
   }
 }
 
+/** The caller is not one who may do this, which is known before the daemon is asked: exit code 6. */
+export class DeniedError extends Error {
+  readonly code: string
+  readonly remedy: string | undefined
+  readonly fields: Readonly<Record<string, unknown>>
+
+  constructor(code: string, message: string, remedy?: string, fields: Readonly<Record<string, unknown>> = {}) {
+    super(message)
+    this.code = code
+    this.remedy = remedy
+    this.fields = fields
+  }
+}
+
 /** The command did its part, and what it asked for went wrong: exit code 1. */
 export class CommandError extends Error {
   readonly remedy: string | undefined
@@ -60,6 +74,10 @@ const describe = (error: unknown): Failure => {
     const { code, message, requestId, fields } = error
     const remedy = error.kind === 'connection' ? remedyOf(error) : (ownRemedy(fields) ?? error.remedy)
     return { exit: codes[error.kind] ?? 1, message, code, remedy, requestId, faults: error.errors, fields }
+  }
+  if (error instanceof DeniedError) {
+    const { code, message, remedy, fields } = error
+    return { exit: exitCodes.forbidden, message, code, remedy, faults: [], fields }
   }
   if (error instanceof UsageError) return { exit: 2, message: error.message, remedy: error.remedy, faults: [] }
   if (error instanceof CommandError) return { exit: 1, message: error.message, remedy: error.remedy, faults: [] }

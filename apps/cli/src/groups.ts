@@ -7,81 +7,64 @@ export type Register = (program: Command, shell: Shell, whole: () => Promise<Com
 export interface Group {
   readonly name: string
   readonly summary: string
-  /** Whether this caller can use it: an agent inside a node has no business with the daemon's keys. */
-  readonly shown: (shell: Shell) => boolean
   readonly load: () => Promise<Register>
 }
-
-/** Whether it may do what `svc:act` is needed for; of a caller whose scopes are not known here the daemon decides. */
-const mayAct = ({ scopes }: Shell): boolean =>
-  scopes === undefined || scopes.some((one) => one === '*' || one === 'svc:act')
 
 /** Every top-level command. Only the one that is called is loaded, so that a call stays short. */
 export const groups: readonly Group[] = [
   {
     name: 'sys',
     summary: 'Start, stop and look at the daemon',
-    shown: () => true,
     load: async () => (await import('./commands/sys/sys.group.js')).registerSys,
   },
   {
     name: 'node',
     summary: 'Create nodes, talk to them, watch them',
-    shown: () => true,
     load: async () => (await import('./commands/node/node.group.js')).registerNode,
   },
   {
     name: 'bash',
     summary: "Run one shell command where the daemon's host is",
-    shown: () => true,
     load: async () => (await import('./commands/bash.command.js')).registerBash,
   },
   {
     name: 'file',
     summary: "Read, write and list files of the daemon's machine",
-    shown: () => true,
     load: async () => (await import('./commands/file/file.group.js')).registerFile,
   },
   {
     name: 'canvas',
     summary: 'All nodes at once, and what they said and did',
-    shown: () => true,
     load: async () => (await import('./commands/canvas/canvas.group.js')).registerCanvas,
   },
   {
     name: 'human',
     summary: 'Ask a person, and answer what was asked',
-    shown: mayAct,
     load: async () => (await import('./commands/human/human.group.js')).registerHuman,
   },
   {
     name: 'feed',
     summary: 'What all nodes do, as it happens',
-    shown: () => true,
     load: async () => (await import('./commands/feed.command.js')).registerFeed,
   },
   {
     name: 'push',
     summary: 'Publish a report, as the node that this runs in',
-    shown: (shell) => shell.nodeId !== undefined,
     load: async () => (await import('./commands/push.command.js')).registerPush,
   },
   {
     name: 'model',
     summary: 'Providers, credentials and which model serves which strength',
-    shown: (shell) => shell.nodeId === undefined,
     load: async () => (await import('./commands/model/model.group.js')).registerModel,
   },
   {
     name: 'request',
     summary: 'Call any route of the daemon',
-    shown: () => true,
     load: async () => (await import('./commands/request.command.js')).registerRequest,
   },
   {
     name: 'completion',
     summary: 'Print the completion script of a shell',
-    shown: () => true,
     load: async () => (await import('./commands/completion.command.js')).registerCompletion,
   },
 ]

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Client } from '#sdk/index.js'
+import { type Needs, setNeeds } from './access/needs.js'
 import { type ConnectionFlags, connect, resolveConnection } from './connection.js'
 import type { Output } from './output/output.js'
 import type { Shell } from './shell.js'
@@ -19,7 +20,10 @@ const connectionOptions = () => [
   new Option('--token <token>', 'bearer token (SVC_TOKEN)'),
 ]
 
-export interface CommandText {
+/** Each says what it takes of its caller, so that it is shown to those alone who can use it. */
+export type CommandText = Text & Needs & (Required<Pick<Needs, 'calls'>> | Required<Pick<Needs, 'gate'>>)
+
+interface Text {
   readonly summary: string
   /** Longer text for the help. */
   readonly about?: string
@@ -28,11 +32,13 @@ export interface CommandText {
 }
 
 /** A command with its help, and the options that every command has. */
-export const command = (parent: Command, usage: string, { summary, about, examples = [] }: CommandText): Command => {
+export const command = (parent: Command, usage: string, text: CommandText): Command => {
+  const { summary, about, examples = [] } = text
   const made = parent
     .command(usage)
     .summary(summary)
     .description(about ? `${summary}.\n\n${flowing(about)}` : `${summary}.`)
+  setNeeds(made, text)
   made.option('--json', 'the raw answer as JSON; one record a line for streams')
   if (examples.length) {
     const width = Math.max(...examples.map(([line]) => line.length))

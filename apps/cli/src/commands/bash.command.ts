@@ -16,6 +16,7 @@ interface BashOptions {
 
 export const registerBash = (program: Command, shell: Shell): void => {
   const made = command(program, 'bash [command]', {
+    calls: ['bash.run'],
     summary: "Run one shell command where the daemon's host is",
     about: `Prints what the command printed, once it has ended, and exits as it did: 124 when its time was up, 128 and the
 signal's number when a signal ended it. Nothing that it started lives on, and Ctrl-C ends it. With a node's token it runs

@@ -15,6 +15,8 @@ interface FeedOptions {
 
 export const registerFeed = (program: Command, shell: Shell): void => {
   const made = command(program, 'feed', {
+    calls: ['canvas.events'],
+    mayCall: ['nodes.retrieve'],
     summary: 'What all nodes do, as it happens',
     about: 'It waits out a daemon that restarts, and leaves nothing out. Ctrl-C ends it.',
     examples: [

@@ -13,6 +13,7 @@ interface PushOptions {
 
 export const registerPush = (program: Command, shell: Shell): void => {
   const made = command(program, 'push <text>', {
+    calls: ['nodes.reports.push'],
     summary: 'Publish a report, as the node that this runs in',
     about: 'A final report ends the present piece of work. The text "-" is read from standard input.',
     examples: [

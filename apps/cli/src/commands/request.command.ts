@@ -9,6 +9,7 @@ const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 export const registerRequest = (program: Command, shell: Shell): void => {
   const made = command(program, 'request <method> <path> [body]', {
+    gate: 'open',
     summary: 'Call any route of the daemon',
     about: 'The body is JSON: itself, @file, or - for standard input. The answer is printed as it came.',
     examples: [

@@ -9,7 +9,10 @@ import { brief } from '../../output/table.js'
 import type { Shell } from '../../shell.js'
 
 export const registerAttention = (canvas: Command, shell: Shell): void => {
-  const made = command(canvas, 'attention', { summary: 'What needs a person: open questions, faults, nodes that hang' })
+  const made = command(canvas, 'attention', {
+    calls: ['canvas.attention'],
+    summary: 'What needs a person: open questions, faults, nodes that hang',
+  })
     .option('--under <id>', 'at or below this node')
     .option('--after <cursor>', 'the page after this cursor')
     .option('--limit <number>', 'nodes a page, 1 to 200', wholeNumber)

@@ -25,7 +25,7 @@ export const registerCanvas = (program: Command, shell: Shell): void => {
     registerWatchNode,
     registerUnwatchNode,
     registerWatches,
-    ...(shell.nodeId === undefined ? [registerPrune] : []),
+    registerPrune,
   ]
   for (const register of commands) register(canvas, shell)
 }

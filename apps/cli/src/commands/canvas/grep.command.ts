@@ -25,6 +25,7 @@ const why = {
 
 export const registerGrep = (canvas: Command, shell: Shell): void => {
   const made = command(canvas, 'grep <pattern>', {
+    calls: ['canvas.history.grep'],
     summary: 'Find lines by a regular expression, newest text first',
     about: 'In either case, in the syntax of RE2.',
     examples: [

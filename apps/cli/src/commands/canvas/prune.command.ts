@@ -12,6 +12,7 @@ interface PruneOptions {
 
 export const registerPrune = (canvas: Command, shell: Shell): void => {
   const made = command(canvas, 'prune', {
+    calls: ['canvas.prune'],
     summary: 'Delete nodes that ended long ago, with all that they said and did',
     about: 'Says what would go unless --delete is given. Nodes that are active or idle, and what they watch, stay.',
     examples: [

@@ -11,6 +11,7 @@ interface ReadOptions {
 
 export const registerRead = (canvas: Command, shell: Shell): void => {
   const made = command(canvas, 'read <id>', {
+    calls: ['canvas.history.read'],
     summary: 'Read the turns of a node',
     examples: [['svc canvas read <id> --from 3 --to 4', 'two of them']],
   })

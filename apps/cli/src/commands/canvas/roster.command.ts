@@ -13,7 +13,7 @@ interface RosterOptions extends CanvasRosterQuery {
 }
 
 export const registerRoster = (canvas: Command, shell: Shell): void => {
-  const made = command(canvas, 'roster', { summary: 'One line a node, newest first' })
+  const made = command(canvas, 'roster', { calls: ['canvas.roster'], summary: 'One line a node, newest first' })
     .option('--under <id>', 'at or below this node')
     .option('--after <cursor>', 'the page after this cursor')
     .option('--limit <number>', 'entries a page, 1 to 200', wholeNumber)

@@ -15,6 +15,7 @@ interface SearchOptions {
 
 export const registerSearch = (canvas: Command, shell: Shell): void => {
   const made = command(canvas, 'search <query...>', {
+    calls: ['canvas.history.search'],
     summary: 'Search what was said, read and reported, best first',
     about: 'Every word must occur, in any of its forms; "a phrase", or, and -without are understood.',
     examples: [

@@ -8,6 +8,7 @@ import type { Shell } from '../../shell.js'
 
 export const registerSnapshot = (canvas: Command, shell: Shell): void => {
   const made = command(canvas, 'snapshot', {
+    calls: ['canvas.snapshot'],
     summary: 'The canvas as it stands: how many nodes there are; with --json nodes and edges',
   })
     .option('--under <id>', 'at or below this node')

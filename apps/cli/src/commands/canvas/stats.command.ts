@@ -14,6 +14,7 @@ interface StatsOptions {
 
 export const registerStats = (canvas: Command, shell: Shell): void => {
   const made = command(canvas, 'stats', {
+    calls: ['canvas.history.stats'],
     summary: 'Turns, tokens and cost, by day, model, application or kind',
     examples: [['svc canvas stats --by model --since 2026-01-01', 'what each model cost this year']],
   })

@@ -13,6 +13,8 @@ interface TreeOptions {
 
 export const registerTree = (canvas: Command, shell: Shell): void => {
   const made = command(canvas, 'tree [id]', {
+    calls: ['canvas.snapshot'],
+    mayCall: ['canvas.events'],
     summary: 'Draw the nodes under their parents',
     about: 'Watched where nothing can be drawn over, as in a pipe, it prints a line for each node that has changed.',
     examples: [

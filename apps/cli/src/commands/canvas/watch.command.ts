@@ -16,6 +16,7 @@ const by = 'the node that watches; inside a node it is this one unless given'
 
 export const registerWatchNode = (canvas: Command, shell: Shell): void => {
   const made = command(canvas, 'watch <id>', {
+    calls: ['canvas.subscriptions.put'],
     summary: 'Have a node hear of another: its reports, and how it ends',
     about: 'To watch again changes how. A node with a watcher outside is spared when what is above it is canceled.',
     examples: [
@@ -38,10 +39,10 @@ export const registerWatchNode = (canvas: Command, shell: Shell): void => {
 }
 
 export const registerUnwatchNode = (canvas: Command, shell: Shell): void => {
-  const made = command(canvas, 'unwatch <id>', { summary: 'Have a node hear of another no more' }).option(
-    '--by <id>',
-    by,
-  )
+  const made = command(canvas, 'unwatch <id>', {
+    calls: ['canvas.subscriptions.delete'],
+    summary: 'Have a node hear of another no more',
+  }).option('--by <id>', by)
   performs<WatchOptions>(made, shell, async ({ client, out, json, options }, publisher = '') => {
     const subscriber = nodeOf(options.by, shell, '--by')
     const query = new URLSearchParams({ subscriber, publisher })
@@ -52,7 +53,10 @@ export const registerUnwatchNode = (canvas: Command, shell: Shell): void => {
 }
 
 export const registerWatches = (canvas: Command, shell: Shell): void => {
-  const made = command(canvas, 'watches [id]', { summary: 'Whom a node watches, and who watches it' })
+  const made = command(canvas, 'watches [id]', {
+    calls: ['canvas.subscriptions.list'],
+    summary: 'Whom a node watches, and who watches it',
+  })
   performs(made, shell, async ({ client, out, json }, given) => {
     const id = nodeOf(given, shell)
     const svc = await client()

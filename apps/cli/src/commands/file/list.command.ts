@@ -14,6 +14,7 @@ interface ListOptions {
 
 export const registerList = (file: Command, shell: Shell): void => {
   const made = command(file, 'list [path]', {
+    calls: ['files.list'],
     summary: 'List a directory by name',
     examples: [
       ['svc file list', 'where you are'],

@@ -13,6 +13,7 @@ interface ReadOptions {
 
 export const registerRead = (file: Command, shell: Shell): void => {
   const made = command(file, 'read <path>', {
+    calls: ['files.read'],
     summary: 'Print a file, or a piece of it',
     about: 'At most 256 KiB are read at once; what follows is said on standard error. Bytes are printed as they are.',
     examples: [

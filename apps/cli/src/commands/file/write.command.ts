@@ -15,6 +15,7 @@ interface WriteCommandOptions {
 
 export const registerWrite = (file: Command, shell: Shell): void => {
   const made = command(file, 'write <path> [text]', {
+    calls: ['files.write'],
     summary: 'Write a whole file from standard input, or from a text',
     about: 'The file is replaced as a whole or not at all, and keeps its permissions. At most 1 MiB.',
     examples: [

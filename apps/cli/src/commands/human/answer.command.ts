@@ -18,6 +18,7 @@ const several = (text: string, before: readonly string[] = []): string[] => [...
 
 export const registerAnswer = (human: Command, shell: Shell): void => {
   const made = command(human, 'answer <id>', {
+    calls: ['human.requests.respond', 'human.requests.retrieve'],
     summary: 'Answer a question, once and for good; on a terminal it asks page by page',
     examples: [
       ['svc human answer <id>', 'page by page'],

@@ -30,6 +30,8 @@ const overRestarts = { timeout: longestHold * 1000 + 60_000, maxRetries: 10 }
 
 export const registerAsk = (human: Command, shell: Shell): void => {
   const made = command(human, 'ask <title>', {
+    calls: ['human.requests.create'],
+    mayCall: ['human.requests.retrieve'],
     summary: 'Ask a person; nobody waits on it, and a node finds the answer in its mail',
     examples: [
       ['svc human ask "Which database?" --option pg=Postgres --option lite=SQLite', 'one of two'],

@@ -13,7 +13,10 @@ interface ListOptions {
 }
 
 export const registerList = (human: Command, shell: Shell): void => {
-  const made = command(human, 'list', { summary: 'What waits for a person, newest first' })
+  const made = command(human, 'list', {
+    calls: ['human.requests.list'],
+    summary: 'What waits for a person, newest first',
+  })
     .option('--all', 'also what is resolved')
     .option('--status <status>', 'pending, answered, dismissed, canceled or expired')
     .option('--node <id>', 'asked for this node')

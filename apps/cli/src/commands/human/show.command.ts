@@ -4,7 +4,10 @@ import { command, performs } from '../../invocation.js'
 import type { Shell } from '../../shell.js'
 
 export const registerShow = (human: Command, shell: Shell): void => {
-  const made = command(human, 'show <id>', { summary: 'One question, with what was answered' })
+  const made = command(human, 'show <id>', {
+    calls: ['human.requests.retrieve'],
+    summary: 'One question, with what was answered',
+  })
   performs(made, shell, async ({ client, out, json }, id = '') => {
     const request = await (await client()).human.requests.retrieve(id)
     if (json) out.json(request)

@@ -19,6 +19,8 @@ interface AddOptions {
 
 export const registerAdd = (model: Command, shell: Shell): void => {
   const made = command(model, 'add <provider>', {
+    calls: ['models.config.retrieve', 'models.config.update', 'models.readiness'],
+    mayCall: ['models.credentials.install'],
     summary: 'Add a provider of models, with its key, and put its models on the ladders',
     about: `The provider is ${Object.keys(presets).join(', ')}. Its key is read from --key-file, or from standard input: typed
 unseen on a terminal, or piped. It is never an argument, where every process of the machine could read it.

@@ -6,6 +6,8 @@ import type { Shell } from '../../shell.js'
 
 export const registerConfig = (model: Command, shell: Shell): void => {
   const made = command(model, 'config [change]', {
+    calls: ['models.config.retrieve'],
+    mayCall: ['models.config.update'],
     summary: 'Read or change providers, ladders, prices and limits',
     about: 'The change is JSON: itself, @file, or - for standard input. A field that it leaves out stays as it is.',
     examples: [

@@ -5,7 +5,10 @@ import { table } from '../../output/table.js'
 import type { Shell } from '../../shell.js'
 
 export const registerList = (model: Command, shell: Shell): void => {
-  const made = command(model, 'list', { summary: 'List the installed credentials, without their material' })
+  const made = command(model, 'list', {
+    calls: ['models.credentials.list'],
+    summary: 'List the installed credentials, without their material',
+  })
   performs(made, shell, async ({ client, out, json }) => {
     const page = await (await client()).models.credentials.list()
     if (json) return out.json(page)

@@ -7,6 +7,8 @@ import type { Shell } from '../../shell.js'
 
 export const registerRemove = (model: Command, shell: Shell): void => {
   const made = command(model, 'remove <provider>', {
+    calls: ['models.credentials.remove', 'models.config.retrieve'],
+    mayCall: ['models.config.update'],
     summary: 'Remove a provider: its key, its configuration and its models on the ladders',
     examples: [['svc model remove openai --key-only', 'only the key']],
   }).option('--key-only', 'leave configuration and ladders as they are')

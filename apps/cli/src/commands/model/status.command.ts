@@ -6,6 +6,7 @@ import type { Shell } from '../../shell.js'
 
 export const registerStatus = (model: Command, shell: Shell): void => {
   const made = command(model, 'status', {
+    calls: ['models.readiness'],
     summary: 'Which providers and strengths can serve a call, and what is missing',
   })
   performs(made, shell, async ({ client, out, json }) => {

@@ -16,6 +16,8 @@ interface Attached {
 
 export const registerAttach = (node: Command, shell: Shell): void => {
   const made = command(node, 'attach <id>', {
+    calls: ['nodes.attach'],
+    mayCall: ['nodes.stream', 'nodes.retrieve'],
     summary: 'Sit down at the process of a node: watch it, and type to it',
     about:
       'For the owner, on the machine of the node; from elsewhere it is watched over the network. A line that is typed is a message and steers the running turn; /interrupt aborts that, /release lets somebody else type. Ctrl-C leaves the node alone.',

@@ -7,6 +7,7 @@ import type { Shell } from '../../shell.js'
 
 export const registerAttachment = (node: Command, shell: Shell): void => {
   const made = command(node, 'attachment <id> <attachment>', {
+    calls: ['nodes.attachments.retrieve'],
     summary: 'Print what a message or report carries, or keep it as a file',
     examples: [['svc node attachment <id> <attachment> --output screen.png', 'as a new file']],
   }).option('-o, --output <file>', 'a new file; one that exists is left as it is')

@@ -4,6 +4,7 @@ import type { Shell } from '../../shell.js'
 
 export const registerCancel = (node: Command, shell: Shell): void => {
   const made = command(node, 'cancel <id>', {
+    calls: ['nodes.cancel'],
     summary: 'Cancel a node for good, with all below it that nobody else watches',
     about: 'A node below it that somebody outside watches is spared: it goes on, and is listed.',
   })

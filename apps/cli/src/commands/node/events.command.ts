@@ -12,6 +12,7 @@ interface EventsOptions {
 
 export const registerEvents = (node: Command, shell: Shell): void => {
   const made = command(node, 'events <id>', {
+    calls: ['nodes.events'],
     summary: 'Read the durable events of a node, from the first one',
     examples: [
       ['svc node events <id>', 'what is recorded'],

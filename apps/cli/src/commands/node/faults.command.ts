@@ -8,6 +8,7 @@ import type { Shell } from '../../shell.js'
 
 export const registerFaults = (node: Command, shell: Shell): void => {
   const made = command(node, 'faults <id>', {
+    calls: ['nodes.faults.list'],
     summary: 'List the faults that a node has had, newest first',
   }).option('--limit <number>', 'entries, 1 to 200', wholeNumber)
   performs<{ limit?: number }>(made, shell, async ({ client, out, json, options }, id = '') => {

@@ -16,6 +16,7 @@ interface ForkOptions {
 
 export const registerFork = (node: Command, shell: Shell): void => {
   const made = command(node, 'fork <id> [prompt]', {
+    calls: ['nodes.fork'],
     summary: 'Copy the conversation of a node to a new node',
     about:
       'The source goes on untouched. Without a prompt the copy rests until it is written to. The prompt "-" is read from standard input.',

@@ -19,6 +19,8 @@ const lookEvery = 500
 
 export const registerJobOutput = (node: Command, shell: Shell): void => {
   const made = command(node, 'job-output <id> <job>', {
+    calls: ['nodes.jobs.output'],
+    mayCall: ['nodes.jobs.list'],
     summary: 'Print what a background job has printed',
     about: 'Of a long output the first MiB and the last 7 MiB are kept; a line on standard error says what is missing.',
     examples: [

@@ -7,6 +7,7 @@ import type { Shell } from '../../shell.js'
 
 export const registerJobStart = (node: Command, shell: Shell): void => {
   const made = command(node, 'job-start <id>', {
+    calls: ['nodes.jobs.start'],
     summary: 'Start a command of a node in the background',
     about:
       'The command stands after --: words as they are, or one text for a shell. It runs in the sandbox of the node, also while the node rests, and its end wakes the node, if that is an agent.',

@@ -15,6 +15,7 @@ interface JobsOptions {
 
 export const registerJobs = (node: Command, shell: Shell): void => {
   const made = command(node, 'jobs <id>', {
+    calls: ['nodes.jobs.list'],
     summary: 'List the background jobs of a node, newest first',
     examples: [['svc node jobs <id> --status running', 'those that run now']],
   })
@@ -37,6 +38,7 @@ export const registerJobs = (node: Command, shell: Shell): void => {
 
 export const registerJobCancel = (node: Command, shell: Shell): void => {
   const made = command(node, 'job-cancel <id> <job>', {
+    calls: ['nodes.jobs.cancel'],
     summary: 'End a background job with all that it started: SIGTERM, and SIGKILL after 5 s',
   })
   performs(made, shell, async ({ client, out, json }, id = '', jobId = '') => {

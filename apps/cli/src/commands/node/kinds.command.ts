@@ -6,6 +6,7 @@ import type { Shell } from '../../shell.js'
 
 export const registerKinds = (node: Command, shell: Shell): void => {
   const made = command(node, 'kinds', {
+    calls: ['kinds.list'],
     summary: 'List the kinds that a node may have',
     about: `A kind is a role: it says what the agent is told of its work, and how strong a model it gets unless you say so.
 You add your own as files: personas/<kind>.md in the data directory, or where SVC_PERSONAS_DIR says.`,

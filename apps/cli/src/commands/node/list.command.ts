@@ -13,6 +13,7 @@ interface ListOptions extends Omit<NodesListQuery, 'limit'> {
 
 export const registerList = (node: Command, shell: Shell): void => {
   const made = command(node, 'list', {
+    calls: ['nodes.list'],
     summary: 'List nodes, newest first',
     examples: [
       ['svc node list --status active', 'those at work'],

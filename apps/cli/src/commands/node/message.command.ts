@@ -12,6 +12,7 @@ const said = {
 
 export const registerMessage = (node: Command, shell: Shell): void => {
   const made = command(node, 'message <id> <text>', {
+    calls: ['nodes.message'],
     summary: 'Send a node a message; one that is idle or has ended starts again',
     examples: [
       ['svc node message <id> "also check the tests"', 'one more thing'],

@@ -8,6 +8,8 @@ import { type NewOptions, nodeBody } from './new.body.js'
 
 export const registerNew = (node: Command, shell: Shell): void => {
   const made = command(node, 'new [prompt]', {
+    calls: ['nodes.create'],
+    mayCall: ['nodes.stream', 'nodes.retrieve', 'nodes.outcome'],
     summary: 'Create a node and hand it work',
     about: `The prompt "-" is read from standard input. What stands after -- is a program for the engine exec, which needs no
 model and no prompt.

@@ -52,7 +52,7 @@ export const registerNode = (program: Command, shell: Shell): void => {
       registerYield,
       registerFork,
       registerRevive,
-      ...(shell.nodeId === undefined ? [registerReviveAll] : []),
+      registerReviveAll,
       registerRetry,
       registerFaults,
       registerRecycle,

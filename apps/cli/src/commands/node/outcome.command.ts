@@ -5,6 +5,7 @@ import type { Shell } from '../../shell.js'
 
 export const registerOutcome = (node: Command, shell: Shell): void => {
   const made = command(node, 'outcome <id>', {
+    calls: ['nodes.outcome'],
     summary: 'Read how the present piece of work ended',
     examples: [
       ['svc node outcome <id>', 'as of now'],

@@ -17,6 +17,7 @@ interface PromoteOptions {
 
 export const registerPromote = (node: Command, shell: Shell): void => {
   const made = command(node, 'promote [id]', {
+    calls: ['nodes.promote'],
     summary: 'Make a node an orchestrator, with a roadmap of its own',
     about: 'Inside a node it is this node unless another is named.',
     examples: [
@@ -46,6 +47,7 @@ export const registerPromote = (node: Command, shell: Shell): void => {
 
 export const registerDemote = (node: Command, shell: Shell): void => {
   const made = command(node, 'demote <id>', {
+    calls: ['nodes.demote'],
     summary: 'Make a resident node terminal: it owes a final report',
     about: 'One that rests is woken and told so.',
   })

@@ -5,7 +5,10 @@ import { command, performs } from '../../invocation.js'
 import type { Shell } from '../../shell.js'
 
 export const registerReports = (node: Command, shell: Shell): void => {
-  const made = command(node, 'reports <id>', { summary: 'Read the reports of a node, oldest first' })
+  const made = command(node, 'reports <id>', {
+    calls: ['nodes.reports.list'],
+    summary: 'Read the reports of a node, oldest first',
+  })
   performs(made, shell, async ({ client, out, json }, id = '') => {
     for await (const report of (await client()).nodes.reports.list(id)) {
       if (json) out.record(report)

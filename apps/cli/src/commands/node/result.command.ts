@@ -6,6 +6,7 @@ import type { Shell } from '../../shell.js'
 
 export const registerResult = (node: Command, shell: Shell): void => {
   const made = command(node, 'result <json>', {
+    calls: ['nodes.result.submit'],
     summary: 'Submit the typed result of a node, exactly once',
     about: "The value is JSON: itself, @file, or - for standard input. Inside a node it is that node's.",
     examples: [

@@ -13,6 +13,7 @@ interface ReviveAllOptions {
 
 export const registerReviveAll = (node: Command, shell: Shell): void => {
   const made = command(node, 'revive-all', {
+    calls: ['nodes.reviveAll'],
     summary: 'List the nodes that owe work which nobody does; --confirm revives them',
     about: `Those that died with their work unfinished, and those that rest, owe a report and wait for nothing. They start
 one after another, some a second.`,

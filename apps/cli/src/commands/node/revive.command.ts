@@ -9,6 +9,7 @@ interface ReviveOptions {
 
 export const registerRevive = (node: Command, shell: Shell): void => {
   const made = command(node, 'revive <id> [prompt]', {
+    calls: ['nodes.revive'],
     summary: 'Bring a node back, whatever state it is in',
     about:
       'One that had ended begins a new piece of work: the prompt, or to go on with what is left. One that waits for its next try is tried now. What was canceled with it stays canceled. The prompt "-" is read from standard input.',

@@ -15,6 +15,8 @@ interface RoadmapOptions {
 
 export const registerRoadmap = (node: Command, shell: Shell): void => {
   const made = command(node, 'roadmap [id]', {
+    calls: ['nodes.roadmap.retrieve'],
+    mayCall: ['nodes.roadmap.write'],
     summary: 'Read or write the roadmap of an orchestrator',
     about: `What it keeps of its goal and its plan, and finds again in each fresh context. Inside a node it is this node's
 unless another is named.`,

@@ -7,7 +7,7 @@ import { facts } from '../../output/table.js'
 import type { Shell } from '../../shell.js'
 
 export const registerShow = (node: Command, shell: Shell): void => {
-  const made = command(node, 'show <id>', { summary: 'Read one node' })
+  const made = command(node, 'show <id>', { calls: ['nodes.retrieve'], summary: 'Read one node' })
   performs(made, shell, async ({ client, out, json }, id = '') => {
     const found = await (await client()).nodes.retrieve(id)
     if (json) out.json(found)

@@ -9,6 +9,7 @@ const given = async (prompt: string | undefined): Promise<{ prompt?: string }> =
 
 export const registerRecycle = (node: Command, shell: Shell): void => {
   const made = command(node, 'recycle [id] [prompt]', {
+    calls: ['nodes.recycle'],
     summary: 'End a root with its newest report, and have a new one take its place',
     about:
       'The new root has what the old one watched, its watchers, its children and its unread mail. Inside a node and without an id: the node itself.',
@@ -25,6 +26,7 @@ export const registerRecycle = (node: Command, shell: Shell): void => {
 
 export const registerRelaunch = (node: Command, shell: Shell): void => {
   const made = command(node, 'relaunch [id] [prompt]', {
+    calls: ['nodes.relaunchRoot'],
     summary: 'Boot a new root, and let it take the place of the old one once it lives',
     about:
       'The old root is not touched before that; then what is below it is canceled, unless somebody else watches it. Inside a node and without an id: the node itself.',

@@ -17,6 +17,7 @@ interface UpdateOptions {
 
 export const registerUpdate = (node: Command, shell: Shell): void => {
   const made = command(node, 'update <id>', {
+    calls: ['nodes.update'],
     summary: 'Change the name, description, model or lifecycle of a node',
     about: 'A node at work goes on with it from its next step. One that becomes terminal owes a final report.',
     examples: [

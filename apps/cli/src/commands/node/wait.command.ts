@@ -17,6 +17,7 @@ const longestHold = 60
 
 export const registerWait = (node: Command, shell: Shell): void => {
   const made = command(node, 'wait [id]', {
+    calls: ['nodes.wait'],
     summary: 'Wait until a node rests or has ended',
     about:
       'Inside a node and without an id: the node itself waits. It is released when its turn ends, and woken by mail or when the timeout has passed.',

@@ -10,6 +10,8 @@ interface WatchOptions {
 
 export const registerWatch = (node: Command, shell: Shell): void => {
   const made = command(node, 'watch <id>', {
+    calls: ['nodes.stream'],
+    mayCall: ['nodes.retrieve'],
     summary: 'Show a node at work: its text as it comes, tools, reports, its end',
     about: 'Ctrl-C leaves the node alone.',
     examples: [

@@ -14,6 +14,7 @@ interface Change {
 
 export const registerWorktreeClose = (node: Command, shell: Shell): void => {
   const made = command(node, 'worktree-close <id>', {
+    calls: ['nodes.worktree.close'],
     summary: "Remove a node's worktree and keep its branch with all commits",
     about: `Changes that are not committed are named, and nothing is removed unless --force says that they may be lost. The
 node must not be at work; it can not close its own.`,
@@ -27,6 +28,7 @@ node must not be at work; it can not close its own.`,
 
 export const registerWorktreeAbandon = (node: Command, shell: Shell): void => {
   const made = command(node, 'worktree-abandon <id>', {
+    calls: ['nodes.worktree.abandon'],
     summary: "Remove a node's worktree and its branch, whatever they hold",
     about: 'It answers where the branch pointed: `git branch <name> <commit>` brings its commits back.',
   })

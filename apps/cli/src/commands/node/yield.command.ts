@@ -8,6 +8,7 @@ const begins = { active: 'when its turn ends', idle: 'when it is woken' } as con
 
 export const registerYield = (node: Command, shell: Shell): void => {
   const made = command(node, 'yield [id] [note]', {
+    calls: ['nodes.yield'],
     summary: 'Give a node a fresh context, with a note to its future self',
     about:
       'Inside a node and with a note alone: the node itself. It finds its mandate, the note, its newest reports and what works for it again, and nothing of its conversation. The note "-" is read from standard input.',

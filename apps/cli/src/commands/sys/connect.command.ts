@@ -5,6 +5,8 @@ import type { Shell } from '../../shell.js'
 
 export const registerConnect = (sys: Command, shell: Shell): void => {
   const made = command(sys, 'connect', {
+    calls: ['system.status'],
+    gate: 'machine',
     summary: "Print the daemon's address and the owner's token",
     about: 'Whoever holds the token can do everything that you can.',
     examples: [

@@ -7,6 +7,8 @@ import type { Shell } from '../../shell.js'
 
 export const registerDoctor = (sys: Command, shell: Shell): void => {
   const made = command(sys, 'doctor', {
+    gate: 'machine',
+    mayCall: ['system.status', 'models.readiness', 'sandbox.get'],
     summary: 'Look for what is missing on this machine, and say how to mend it',
     examples: [['svc sys doctor', 'check Node, servers, disk, sandbox, daemon, host and models']],
   })

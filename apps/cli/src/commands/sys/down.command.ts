@@ -13,6 +13,7 @@ const longestDrain = 60_000
 
 export const registerDown = (sys: Command, shell: Shell): void => {
   const made = command(sys, 'down', {
+    gate: 'machine',
     summary: 'Stop the daemon of this machine',
     about:
       'Running nodes and the host that holds them go on, and the next daemon takes them over, unless you say --nodes.',

@@ -10,6 +10,7 @@ import type { Shell } from '../../shell.js'
 
 export const registerRetention = (sys: Command, shell: Shell): void => {
   const made = command(sys, 'retention', {
+    calls: ['retention.show'],
     summary: 'How long what is kept, how much room it takes, and what was cleared last',
     about: 'The directories are those of the data directory of this machine.',
   })

@@ -9,6 +9,8 @@ import type { Shell } from '../../shell.js'
 
 export const registerSandbox = (sys: Command, shell: Shell): void => {
   const made = command(sys, 'sandbox', {
+    calls: ['sandbox.get'],
+    mayCall: ['sandbox.consent', 'sandbox.revoke'],
     summary: 'What holds the programs of nodes, and your consent to running them where nothing does',
     about:
       'By default nodes that run programs are refused on a machine without a sandbox. With your consent they run there as the account of the daemon: they can read your files and your keys, and what they run can do all that you can. `svc sys doctor` says what a sandbox needs.',

@@ -7,7 +7,10 @@ import { brief, table } from '../../output/table.js'
 import type { Shell } from '../../shell.js'
 
 export const registerStatus = (sys: Command, shell: Shell): void => {
-  const made = command(sys, 'status', { summary: 'State of the daemon and of each of its parts' })
+  const made = command(sys, 'status', {
+    calls: ['system.status'],
+    summary: 'State of the daemon and of each of its parts',
+  })
   performs(made, shell, async ({ client, out, json }) => {
     const status = await (await client()).system.status()
     if (json) out.json(status)

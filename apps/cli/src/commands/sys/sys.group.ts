@@ -13,8 +13,6 @@ export const registerSys = (program: Command, shell: Shell): void => {
   const sys = program.command('sys').description('Start, stop and look at the daemon.')
   registerStatus(sys, shell)
   registerVersion(sys, shell)
-  // The daemon belongs to its owner: an agent inside a node neither starts nor stops it, nor reads its token.
-  if (shell.nodeId !== undefined) return
   registerUp(sys, shell)
   registerDown(sys, shell)
   registerConnect(sys, shell)

@@ -12,6 +12,7 @@ const launcher = new URL('./apps/daemon/src/main.js', import.meta.url).pathname
 
 export const registerUp = (sys: Command, shell: Shell): void => {
   const made = command(sys, 'up', {
+    gate: 'machine',
     summary: 'Start the daemon of this machine and wait until it is ready',
     about:
       'It goes on when the terminal is closed. Its data is in SVC_DATA_DIR (~/.local/share/svc), its log in log/daemon.log there.',
