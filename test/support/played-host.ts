@@ -174,8 +174,10 @@ export class PlayedHost {
     const known = this.brokers.get(launch.node_id)
     if (known && hosted()) return { state: 'already_hosted', pid: known.pid }
     this.#pid += 1
-    const { node_id, generation } = launch
-    this.brokers.set(node_id, { node_id, generation, pid: this.#pid, started_at: isoTime(systemClock.now()) })
+    const { node_id, generation, scopes } = launch
+    const started_at = isoTime(systemClock.now())
+    const made = scopes.filter((scope) => scope === 'svc:act' || scope.startsWith('svc:files:'))
+    this.brokers.set(node_id, { node_id, generation, pid: this.#pid, started_at, scopes: made })
     return { state: 'launched', pid: this.#pid }
   }
 }

@@ -7,18 +7,43 @@ import { Database } from '#common/kernel/database/database.js'
 import { Writer } from '#common/kernel/database/writer.js'
 import { loadNodeTokenKey } from '#common/kernel/node-token-key.js'
 import type { ServiceDefinition, ServiceSetup } from '#common/kernel/service.js'
+import { AccessHandlers } from './access/access.handlers.js'
+import { AccessRepository } from './access/access.repository.js'
+import { AccessService } from './access/access.service.js'
+import { AccessWatch } from './access/access.watch.js'
+import { AppHandlers } from './apps/app.handlers.js'
+import { AppRepository } from './apps/app.repository.js'
+import { AppService } from './apps/app.service.js'
+import { AppSpread } from './apps/app.spread.js'
+import { GrantRepository } from './apps/grant.repository.js'
+import { GrantService } from './apps/grant.service.js'
+import { GrantTeller } from './apps/grant.teller.js'
+import { Grants } from './apps/grants.js'
+import { AuditGuard } from './audit/audit.guard.js'
+import { AuditHandlers } from './audit/audit.handlers.js'
+import { AuditLog } from './audit/audit.log.js'
+import { AuditRepository } from './audit/audit.repository.js'
+import { AuditRetention } from './audit/audit.retention.js'
+import { AuditScribe } from './audit/audit.scribe.js'
 import { BearerGuard } from './auth/bearer.guard.js'
 import { BearerStrategy } from './auth/bearer.strategy.js'
 import { GateGuard } from './auth/gate.guard.js'
 import { GateKeeper } from './auth/gate.keeper.js'
 import { ListenerGuard } from './auth/listener.guard.js'
+import { OriginGuard } from './auth/origin.guard.js'
 import { openGateway } from './gateway.open.js'
+import { AllowedHosts } from './http/allowed.hosts.js'
+import { AllowedOrigins } from './http/allowed.origins.js'
 import { contractController } from './http/contract.controller.js'
 import { Dispatcher } from './http/dispatcher.js'
 import { HostRoute } from './http/host.route.js'
 import { type HandlerGroup, LocalHandlers } from './http/local.handlers.js'
 import { ProblemFilter } from './http/problem.filter.js'
+import { GuessLimit } from './limit/guess.limit.js'
+import { LimitGuard } from './limit/limit.guard.js'
+import { SharedCounters } from './limit/shared.counter.js'
 import { GatewayListeners } from './listener/gateway.listeners.js'
+import { TlsIdentity } from './listener/tls.identity.js'
 import { CanvasWatch } from './stream/canvas.watch.js'
 import { EventSource } from './stream/event.source.js'
 import { FeedHub } from './stream/feed.hub.js'
@@ -30,13 +55,18 @@ import { StatusService } from './system/status.service.js'
 import { SystemHandlers } from './system/system.handlers.js'
 import { NodePrincipals } from './tokens/node.principals.js'
 import { OwnerToken } from './tokens/owner.token.js'
+import { TokenHandlers } from './tokens/token.handlers.js'
 import { TokenRepository } from './tokens/token.repository.js'
+import { TokenService } from './tokens/token.service.js'
 import { TokenUse } from './tokens/token.use.js'
 import { NODE_TOKEN_KEY, TokenVerifier } from './tokens/token.verifier.js'
 import { TrustTail } from './trust/trust.tail.js'
+import { TrustWatch } from './trust/trust.watch.js'
 
 const kernel = ({ settings, log }: ServiceSetup, clock: Clock) => [
   { provide: CLOCK, useValue: clock },
+  { provide: TlsIdentity, useFactory: () => TlsIdentity.of(settings) },
+  { provide: AllowedHosts, useFactory: () => new AllowedHosts(settings) },
   { provide: NODE_TOKEN_KEY, useFactory: () => loadNodeTokenKey(settings) },
   {
     provide: Database,
@@ -50,7 +80,7 @@ const kernel = ({ settings, log }: ServiceSetup, clock: Clock) => [
 ]
 
 /** What answers the gateway's own operations. */
-const handlerGroups = [SystemHandlers]
+const handlerGroups = [AuditHandlers, SystemHandlers, TokenHandlers, AccessHandlers, AppHandlers]
 
 /** The edge: authenticate, gate, parse, one call, reply. */
 @Module({})
@@ -78,8 +108,16 @@ export class GatewayModule implements OnApplicationShutdown {
         ...kernel(setup, clock),
         TokenRepository,
         OwnerToken,
+        TokenService,
         TrustTail,
         NodePrincipals,
+        AppRepository,
+        GrantRepository,
+        Grants,
+        GrantTeller,
+        AppSpread,
+        AppService,
+        GrantService,
         TokenUse,
         TokenVerifier,
         BearerStrategy,
@@ -87,6 +125,15 @@ export class GatewayModule implements OnApplicationShutdown {
         GateKeeper,
         GateGuard,
         ListenerGuard,
+        OriginGuard,
+        SharedCounters,
+        GuessLimit,
+        LimitGuard,
+        AuditLog,
+        AuditRepository,
+        AuditRetention,
+        AuditScribe,
+        AuditGuard,
         ProblemFilter,
         StatusService,
         ...handlerGroups,
@@ -105,6 +152,11 @@ export class GatewayModule implements OnApplicationShutdown {
         HostRoute,
         Dispatcher,
         GatewayListeners,
+        AllowedOrigins,
+        AccessRepository,
+        AccessService,
+        AccessWatch,
+        TrustWatch,
       ],
     }
   }

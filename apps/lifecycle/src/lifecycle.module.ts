@@ -57,6 +57,11 @@ import { FaultService } from './fault/fault.service.js'
 import { FocusRepository } from './focus/focus.repository.js'
 import { FocusRpc } from './focus/focus.rpc.js'
 import { FocusService } from './focus/focus.service.js'
+import { Ceilings } from './grant/ceilings.js'
+import { GrantHold } from './grant/grant.hold.js'
+import { GrantRepository } from './grant/grant.repository.js'
+import { GrantRpc } from './grant/grant.rpc.js'
+import { GrantService } from './grant/grant.service.js'
 import { GrepService } from './history/grep.service.js'
 import { HistoryIndexer } from './history/history.indexer.js'
 import { HistoryQueue } from './history/history.queue.js'
@@ -281,6 +286,11 @@ export class LifecycleModule {
         FaultService,
         FaultProber,
         FaultRpc,
+        GrantRepository,
+        Ceilings,
+        GrantHold,
+        GrantService,
+        GrantRpc,
         WaitedForRepository,
         WaitService,
         SettleService,

@@ -79,11 +79,45 @@ CREATE TABLE gateway.audit_head (
 INSERT INTO gateway.audit_head (id, seq, hash, anchor_seq, anchor_hash)
 VALUES (1, 0, decode(repeat('00', 32), 'hex'), 0, decode(repeat('00', 32), 'hex'));
 
+-- A line is never changed, and goes only where retention has moved the anchor beyond it, so that what is left can still
+-- be checked.
+CREATE FUNCTION gateway.refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'lines of the audit log are not changed' USING ERRCODE = 'SV002';
+END $$;
+CREATE TRIGGER audit_no_update BEFORE UPDATE OR TRUNCATE ON gateway.audit
+  FOR EACH STATEMENT EXECUTE FUNCTION gateway.refuse_audit_change();
+
+CREATE FUNCTION gateway.refuse_audit_loss() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM gone WHERE seq > (SELECT anchor_seq FROM gateway.audit_head)) THEN
+    RAISE EXCEPTION 'lines of the audit log beyond its anchor are not deleted' USING ERRCODE = 'SV002';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER audit_no_loss AFTER DELETE ON gateway.audit REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION gateway.refuse_audit_loss();
+
+CREATE FUNCTION gateway.refuse_audit_rewind() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' AND NEW.id = OLD.id AND NEW.seq >= OLD.seq AND NEW.anchor_seq >= OLD.anchor_seq
+     AND NEW.anchor_seq <= NEW.seq THEN
+    RETURN NEW;
+  END IF;
+  RAISE EXCEPTION 'the audit log only goes forward' USING ERRCODE = 'SV002';
+END $$;
+CREATE TRIGGER audit_head_forward BEFORE UPDATE OR DELETE ON gateway.audit_head
+  FOR EACH ROW EXECUTE FUNCTION gateway.refuse_audit_rewind();
+CREATE TRIGGER audit_head_kept BEFORE TRUNCATE ON gateway.audit_head
+  FOR EACH STATEMENT EXECUTE FUNCTION gateway.refuse_audit_change();
+
 -- canvas: the grants as the gateway told them, for what is started without a request of the app's own
 
 CREATE TABLE canvas.grants (
   app_id text PRIMARY KEY,
   scopes text[] NOT NULL,
+  profiles text[] NOT NULL,
+  every_profile boolean NOT NULL,
   version bigint NOT NULL,
   status text NOT NULL CONSTRAINT grants_status_check CHECK (status IN ('active', 'revoked')),
   updated_at timestamptz(3) NOT NULL

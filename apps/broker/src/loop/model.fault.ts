@@ -67,6 +67,7 @@ export const verdictOf = (error: SvcError): Verdict => {
   if (error.code === 'model_not_found' || error.code === 'model_not_configured') {
     return { do: 'fail', fault: faultOf('model_not_found', withRemedy(error)) }
   }
+  if (error.code === 'grant_revoked') return { do: 'fail', fault: faultOf('grant', withRemedy(error)) }
   if (error.code === 'payload_too_large')
     return { do: 'fail', fault: faultOf('other', withRemedy(error)), tooLong: true }
   if (away.has(error.code)) return { do: 'wait', delay: error.retryAfter, fault: faultOf('connection', error.message) }

@@ -5,6 +5,7 @@ type Fault = NonNullable<Node['fault']>
 const holds: Readonly<Record<NonNullable<Fault['held_for']>, string>> = {
   provider: 'held until its provider answers',
   credential: 'held until a working credential is installed (`svc model add`)',
+  grant: 'held until its app is granted again what it runs on (`svc app grant`)',
 }
 
 /** What a node's fault is, how long it lasts, and what happens next. */

@@ -15,7 +15,11 @@ const isCurrent = async (actor: Actor, current: CurrentGeneration): Promise<bool
   return (await current(nodeId, false)) === actor.generation || (await current(nodeId, true)) === actor.generation
 }
 
+/** What an app may still ask when its grant was taken back: what it stands for, and whether it has the grant again. */
+const staysOpen = (gate: Gate): boolean => gate === 'open' || gate === 'bearer' || gate === 'app'
+
 const opens = (gate: Gate, actor: Actor, nodeId: string | undefined): boolean => {
+  if (actor.kind === 'app' && actor.grantRevoked && !staysOpen(gate)) return false
   switch (gate) {
     case 'open':
     case 'bearer':
@@ -34,9 +38,15 @@ const opens = (gate: Gate, actor: Actor, nodeId: string | undefined): boolean =>
   }
 }
 
+/** Whether the grant of its app would open a gate that is closed; what is the owner's alone it opens in no case. */
+const lostByRevoking = (gates: readonly Gate[], actor: Actor): boolean =>
+  actor.grantRevoked === true &&
+  (actor.kind === 'app' ? !gates.every((gate) => gate === 'owner') : gates.some((gate) => gate.startsWith('svc:')))
+
 /** Of several closed gates the scope is named, since a caller can ask for one. */
 const refusalOf = (gates: readonly Gate[], actor: Actor): SvcError => {
   if (actor.kind === 'pub') return new SvcError('publish_token_only')
+  if (lostByRevoking(gates, actor)) return new SvcError('grant_revoked', undefined, { app_id: actor.appId })
   const scope = gates.find((gate) => gate.startsWith('svc:'))
   if (scope) return new SvcError('scope_missing', `This needs the scope ${scope}.`, { scope })
   if (gates.includes('app')) return new SvcError('app_token_required')
@@ -47,7 +57,7 @@ const refusalOf = (gates: readonly Gate[], actor: Actor): SvcError => {
  * Lets an actor through one of the gates, or refuses.
  *
  * @param nodeId the node that the path names.
- * @throws SvcError `scope_missing`, `owner_required`, `node_token_required`,
+ * @throws SvcError `scope_missing`, `grant_revoked`, `owner_required`, `node_token_required`,
  * `app_token_required`, `publish_token_only`, `stale_generation`.
  */
 export const passGates = async (

@@ -12,7 +12,7 @@ import { BrokerFactory } from './broker.factory.js'
 import type { Released } from './broker.messages.js'
 import { BrokerPool } from './broker-pool.js'
 import type { BrokerExitStatus, BrokerProcess } from './broker-process.js'
-import { GenerationFence, type HostedNode, hostedBrokerOf } from './hosted-node.js'
+import { equippedWith, GenerationFence, type HostedNode, hostedBrokerOf } from './hosted-node.js'
 
 export interface Launch {
   readonly node_id: string
@@ -145,7 +145,8 @@ export class BrokerService {
     if (this.#hosted.size >= cap)
       throw new SvcError('quota_exceeded', `${cap} brokers live already`, { limit: 'live_brokers', cap })
     const process = this.#take(launch.pool_key)
-    const node: HostedNode = { nodeId: launch.node_id, generation: launch.generation, process, ending: undefined }
+    const { node_id: nodeId, generation: of } = launch
+    const node: HostedNode = { nodeId, generation: of, scopes: equippedWith(launch.scopes), process, ending: undefined }
     this.#hosted.set(node.nodeId, node)
     this.#byProcess.set(process, node)
     this.onCount(this.#hosted.size)

@@ -5,17 +5,24 @@ import type { BrokerProcess } from './broker-process.js'
 export interface HostedNode {
   readonly nodeId: string
   readonly generation: number
+  /** What no call asks for once it is hosted: the scopes that are its mounts, and its shell. */
+  readonly scopes: readonly string[]
   readonly process: BrokerProcess
   /** Set once its end has begun: resolves when its tree is gone. */
   ending: Promise<void> | undefined
 }
 
-export const hostedBrokerOf = ({ nodeId, generation, process }: HostedNode): HostedBroker => ({
+export const hostedBrokerOf = ({ nodeId, generation, scopes, process }: HostedNode): HostedBroker => ({
   node_id: nodeId,
   generation,
   pid: process.pid,
   started_at: process.startedAt,
+  scopes: [...scopes],
 })
+
+/** Of a launch's scopes those that its sandbox and its tools were made from: nothing asks for them again. */
+export const equippedWith = (scopes: readonly string[]): string[] =>
+  scopes.filter((scope) => scope === '*' || scope === 'svc:act' || scope.startsWith('svc:files:'))
 
 /** Nodes whose last generation is remembered after they left, against late repetitions of their launch. */
 const remembered = 10_000

@@ -6,6 +6,7 @@ import { type TxContext, Writer } from '#common/kernel/database/writer.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { speaksWith, version } from '#common/kernel/version.js'
 import { Kickoffs } from '../context/kickoff.service.js'
+import { Ceilings } from '../grant/ceilings.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { MailService } from '../mail/mail.service.js'
 import { NodeAccess } from '../node/node.access.js'
@@ -30,6 +31,7 @@ export class BindService {
     private readonly access: NodeAccess,
     private readonly transitions: NodeTransitions,
     private readonly kickoffs: Kickoffs,
+    private readonly ceilings: Ceilings,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -74,12 +76,13 @@ export class BindService {
   }
 
   private async assignment({ tx }: TxContext, node: NodeRecord): Promise<Assignment> {
-    const [ord, journal, final, parent, mail] = await Promise.all([
+    const [ord, journal, final, parent, mail, scopes] = await Promise.all([
       this.journal.lockHead(tx, node.id),
       this.journal.page(tx, node.id, node.context_from),
       this.reports.final(tx, node.id, node.engagement),
       node.parent_id === null ? undefined : this.nodes.find(tx, node.parent_id),
       this.mail.claim(tx, this.mailbox.claimOf(node, 100, 'all')),
+      this.ceilings.scopesOf(tx, node),
     ])
     return {
       node_id: node.id,
@@ -93,7 +96,7 @@ export class BindService {
       exec: node.exec,
       cwd: node.cwd,
       model: node.model,
-      scopes: node.scopes,
+      scopes: [...scopes],
       result_schema: node.result_schema,
       depth: node.depth,
       persona: node.persona,

@@ -93,6 +93,8 @@ const faultRemedy = (status: AttentionRow['status'], fault: NonNullable<Attentio
   if (status === 'dead') return 'Send it a message to bring it back, or cancel it.'
   if (fault.held_for === 'credential')
     return 'Install a credential that works (`svc model add <provider> --key-file <file>`); the node goes on by itself.'
+  if (fault.held_for === 'grant')
+    return 'Give its app the grant back (`svc app grant <app>`); the node goes on by itself.'
   return fault.retry_at || fault.held_for
     ? 'It is tried again by itself; `svc node retry` does it now.'
     : 'See to the cause; the node goes on by itself, or with the next message.'

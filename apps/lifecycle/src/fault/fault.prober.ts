@@ -3,10 +3,12 @@ import { contract, type OutputOf } from '#common/contract/index.js'
 import { Bus } from '#common/kernel/bus/bus.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { systemContext } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
 import { Writer } from '#common/kernel/database/writer.js'
 import { hasCode } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
+import { Ceilings } from '../grant/ceilings.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { triableFrom } from '../supervision/fault.policy.js'
@@ -14,7 +16,7 @@ import { isHeld } from './fault.hold.js'
 import { FaultService } from './fault.service.js'
 
 type Readiness = OutputOf<(typeof contract)['models.ready']>
-type Held = 'provider' | 'credential'
+type Asked = 'provider' | 'credential'
 
 /** Known: what the last calls said, which costs nothing. Probed: a provider that failed is asked anew. */
 const questions = { credential: contract['models.ready'], provider: contract['models.readiness'] } as const
@@ -51,6 +53,8 @@ export class FaultProber {
     private readonly writer: Writer,
     private readonly nodes: NodeRepository,
     private readonly faults: FaultService,
+    private readonly database: Database,
+    private readonly ceilings: Ceilings,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Logger,
   ) {}
@@ -90,7 +94,7 @@ export class FaultProber {
   }
 
   private async answered(ripe: readonly NodeRecord[]): Promise<NodeRecord[]> {
-    const found: NodeRecord[] = []
+    const found = await this.granted(ripe.filter(({ fault }) => fault?.held_for === 'grant'))
     for (const kind of ['provider', 'credential'] as const) {
       const nodes = ripe.filter(({ fault }) => fault?.held_for === kind)
       const readiness = nodes.length > 0 ? await this.ask(kind) : undefined
@@ -99,8 +103,13 @@ export class FaultProber {
     return found
   }
 
+  private async granted(held: readonly NodeRecord[]): Promise<NodeRecord[]> {
+    const ceilings = await this.ceilings.ofAll(this.database, held)
+    return held.filter(({ id }) => ceilings.get(id)?.state === 'granted')
+  }
+
   /** Undefined when the service that knows is away: cannot tell. */
-  private async ask(kind: Held): Promise<Readiness | undefined> {
+  private async ask(kind: Asked): Promise<Readiness | undefined> {
     try {
       return await this.bus.call(questions[kind], systemContext('lifecycle'), {}, { timeout: askedWithinMs })
     } catch (error) {

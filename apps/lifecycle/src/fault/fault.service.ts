@@ -53,11 +53,11 @@ export class FaultService {
     const fault: Fault = {
       ...met,
       ...(treatment.do === 'held' && { held_for: treatment.for }),
-      // only a person brings a credential: no time says when
-      ...(!(treatment.do === 'held' && treatment.for === 'credential') && { retry_at: isoTime(now + wait) }),
+      // only a person brings a credential, or gives a grant back: no time says when
+      ...(!(treatment.do === 'held' && treatment.for !== 'provider') && { retry_at: isoTime(now + wait) }),
     }
     ctx.tx.emit({ nodeId: node.id, type: 'node.fault', data: { fault } })
-    if (fault.held_for === 'credential' && met.tries === 1) this.tell(ctx, family, fault)
+    if (needsPerson(fault) && met.tries === 1) this.tell(ctx, family, fault)
     const delayMs = treatment.do === 'timed' ? wait : 0
     return this.engagements.relaunch(ctx, node, { reason: `fault: ${given.kind}`, delayMs, fault })
   }
@@ -128,12 +128,17 @@ export class FaultService {
       this.engagements.hand(ctx, subscriber, {
         tier: mode === 'active' ? 'urgent' : 'deferred',
         kind: 'notice',
-        body: `${node.name} (${node.id}) can't go on before a person has seen to its model credential: ${fault.message}`,
+        body: `${node.name} (${node.id}) can't go on before a person has seen to ${wanting(fault)}: ${fault.message}`,
         source: { kind: 'node', id: node.id, name: node.name },
         reopens: false,
       })
     }
   }
 }
+
+const needsPerson = ({ held_for }: Fault): boolean => held_for === 'credential' || held_for === 'grant'
+
+const wanting = ({ held_for }: Fault): string =>
+  held_for === 'grant' ? 'the grant of its app' : 'its model credential'
 
 type MetFault = Fault & { readonly tries: number }

@@ -4,9 +4,11 @@ import { Bus } from '#common/kernel/bus/bus.js'
 import { baseUrlOf, SETTINGS, type Settings } from '#common/kernel/config.js'
 import { systemContext } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
+import { SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { deriveNodeToken } from '#common/kernel/tokens.js'
+import { Ceilings } from '../grant/ceilings.js'
 import { makersOf } from '../node/node.makers.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { SandboxGate } from '../sandbox/sandbox.gate.js'
@@ -41,6 +43,7 @@ export class JobCarrier implements OnModuleInit {
     private readonly gate: SandboxGate,
     private readonly homes: WorktreeHomes,
     private readonly ends: JobEndService,
+    private readonly ceilings: Ceilings,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(NODE_TOKEN_KEY) private readonly tokenKey: Buffer,
     @Inject(LOG) private readonly log: Logger,
@@ -94,6 +97,8 @@ export class JobCarrier implements OnModuleInit {
     const host = this.hosts.find(job.host_id)
     if (!node || !host || node.status === 'canceled') return
     await this.homes.requireUsable(this.database, node, 'start_job')
+    const ceiling = await this.ceilings.of(this.database, node)
+    if (ceiling.state !== 'granted') throw new SvcError('grant_revoked')
     const order = {
       job_id: job.id,
       node_id: node.id,
@@ -102,7 +107,7 @@ export class JobCarrier implements OnModuleInit {
       cwd: job.cwd,
       node_cwd: node.cwd,
       git_dir: await this.homes.gitDirOf(this.database, node),
-      scopes: [...node.scopes],
+      scopes: [...ceiling.scopes],
       makers: await makersOf(this.nodes, this.database, node),
       consent: await this.gate.requireOn(this.database, host, node),
       token: deriveNodeToken(this.tokenKey, node.id, node.generation),

@@ -182,7 +182,8 @@ export class CreateNodeService {
   /** Its own worktree was asked for within the reach of who makes it. */
   private async requirePlace({ actor, tx }: TxContext, node: NodeRecord): Promise<void> {
     if (actor.nodeId === undefined || node.worktree) return
-    requireReach(await this.nodes.get(tx, actor.nodeId), node.cwd)
+    // what it may write now: the grant of its app may have been narrowed since it was made
+    requireReach({ ...(await this.nodes.get(tx, actor.nodeId)), scopes: [...actor.scopes] }, node.cwd)
   }
 
   /** The parent, locked so that its children can be counted. */

@@ -14,6 +14,7 @@ describe('a fault', () => {
       connection: { do: 'held', for: 'provider' },
       auth: { do: 'held', for: 'credential' },
       model_not_found: { do: 'ends' },
+      grant: { do: 'held', for: 'grant' },
       crash_loop: { do: 'ends' },
       other: { do: 'ends' },
     })

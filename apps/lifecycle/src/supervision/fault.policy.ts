@@ -20,6 +20,7 @@ const treatments: Readonly<Record<Kind, Treatment>> = {
   connection: { do: 'held', for: 'provider' },
   auth: { do: 'held', for: 'credential' },
   model_not_found: ends,
+  grant: { do: 'held', for: 'grant' },
   crash_loop: ends,
   other: ends,
 }

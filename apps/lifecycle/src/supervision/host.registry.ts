@@ -68,6 +68,16 @@ export class HostRegistry {
     return this.hosts.get(hostId)
   }
 
+  /** The newest process of each node, and what it was made with. */
+  equipped(): Map<string, HostedBroker> {
+    const newest = new Map<string, HostedBroker>()
+    for (const broker of this.present().flatMap(({ brokers }) => brokers)) {
+      const known = newest.get(broker.node_id)
+      if (!known || known.generation < broker.generation) newest.set(broker.node_id, broker)
+    }
+    return newest
+  }
+
   hostOf(nodeId: string, generation: number): KnownHost | undefined {
     return [...this.hosts.values()].find((host) =>
       host.brokers.some((broker) => broker.node_id === nodeId && broker.generation === generation),

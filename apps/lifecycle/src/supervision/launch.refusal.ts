@@ -7,7 +7,7 @@ import { NodeRepository } from '../node/node.repository.js'
 
 /** Whether asking again brings nothing, until a person changes something. */
 export const isFinal = (error: unknown): error is SvcError =>
-  hasCode(error, 'path_outside_scope', 'sandbox_required', 'file_access_denied', 'illegal_transition')
+  hasCode(error, 'path_outside_scope', 'sandbox_required', 'file_access_denied', 'illegal_transition', 'grant_revoked')
 
 /** Launches that no host will ever carry out: the node ends as a fault that says why, and a message revives it. */
 @Injectable()

@@ -10,6 +10,8 @@ import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { deriveNodeToken } from '#common/kernel/tokens.js'
 import { isHeld } from '../fault/fault.hold.js'
+import { Ceilings } from '../grant/ceilings.js'
+import { GrantHold } from '../grant/grant.hold.js'
 import { makersOf } from '../node/node.makers.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
@@ -55,6 +57,8 @@ export class Launcher implements OnModuleInit {
     private readonly gate: SandboxGate,
     private readonly refusals: LaunchRefusals,
     private readonly homes: WorktreeHomes,
+    private readonly ceilings: Ceilings,
+    private readonly grants: GrantHold,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(NODE_TOKEN_KEY) private readonly tokenKey: Buffer,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -155,12 +159,14 @@ export class Launcher implements OnModuleInit {
     // a tree that is being made: its node is launched when it is there
     const home = await this.homes.of(this.database, node)
     if (home?.state === 'creating') return
+    const ceiling = await this.ceilings.of(this.database, node)
+    if (ceiling.state !== 'granted') return this.grants.hold(node)
     const target = host.host_id
     try {
       await this.homes.requireUsable(this.database, node, 'launch')
       await this.homes.makeReady(this.database, node)
       const order = {
-        ...this.order(node),
+        ...this.order(node, ceiling.scopes),
         git_dir: home?.git_dir ?? null,
         makers: await makersOf(this.nodes, this.database, node),
         consent: await this.gate.requireOn(this.database, host, node),
@@ -177,14 +183,14 @@ export class Launcher implements OnModuleInit {
     this.launched.set(nodeId, { generation: node.generation, hostId: target, incarnation, at })
   }
 
-  private order(node: NodeRecord) {
+  private order(node: NodeRecord, scopes: readonly string[]) {
     return {
       node_id: node.id,
       generation: node.generation,
       token: deriveNodeToken(this.tokenKey, node.id, node.generation),
       base_url: baseUrlOf(this.settings),
       cwd: node.cwd,
-      scopes: node.scopes,
+      scopes: [...scopes],
       pool_key: `${node.principal}/${node.app_id ?? ''}`,
     }
   }

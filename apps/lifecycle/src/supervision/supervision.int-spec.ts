@@ -140,7 +140,7 @@ describe('a host', () => {
     await lifecycle.call('nodes.cancel', { id: node.id })
     await waitFor(() => lifecycle.host.stops.some(({ node_id }) => node_id === node.id))
     const before = lifecycle.host.stops.length
-    const stray = { node_id: node.id, generation: 1, pid: 9, started_at: '2026-01-01T00:00:00.000Z' }
+    const stray = { node_id: node.id, generation: 1, pid: 9, started_at: '2026-01-01T00:00:00.000Z', scopes: [] }
     lifecycle.host.brokers.set(node.id, stray)
     await lifecycle.host.hello()
     await waitFor(() => lifecycle.host.stops.length > before)

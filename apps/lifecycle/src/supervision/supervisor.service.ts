@@ -14,6 +14,7 @@ import { ContextService } from '../context/context.service.js'
 import { SuccessionService } from '../context/succession.service.js'
 import { isHeld } from '../fault/fault.hold.js'
 import { FaultProber } from '../fault/fault.prober.js'
+import { type Equipped, GrantHold } from '../grant/grant.hold.js'
 import { HumanResolutions } from '../human/human-resolution.service.js'
 import { Engagements } from '../node/engagement.service.js'
 import type { NodeRecord } from '../node/node.record.js'
@@ -56,6 +57,7 @@ export class Supervisor {
     private readonly prober: FaultProber,
     private readonly contexts: ContextService,
     private readonly successions: SuccessionService,
+    private readonly grants: GrantHold,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Logger,
@@ -131,6 +133,7 @@ export class Supervisor {
       else if (step.do !== 'leave') await this.guarded(node.id, () => this.settle(node.id))
     }
     this.launcher.retain(new Set(active.map((node) => node.id)))
+    await this.cutTooWide(active)
     this.prober.look(active)
     for (const id of await this.waits.due()) await this.guarded(id, () => this.waits.wake(id))
     await this.endStrays(active)
@@ -213,6 +216,14 @@ export class Supervisor {
     // launched before this process led: an exit that the host saw is told by the host itself
     const boundAt = node.broker_bound_at?.getTime() ?? 0
     return host.seenAt > boundAt + heartbeatMargin ? 'lost_with_host' : 'unknown'
+  }
+
+  /** Processes whose mounts and shell are more than the grant of their app permits now. */
+  private async cutTooWide(active: readonly NodeRecord[]): Promise<void> {
+    const equipped = this.hosts.equipped()
+    for (const id of await this.grants.tooWide(active, equipped)) {
+      await this.guarded(id, () => this.grants.cut(id, equipped.get(id) as Equipped))
+    }
   }
 
   /** Processes of nodes that need none, or of an older generation: their end was asked for and not carried out. */

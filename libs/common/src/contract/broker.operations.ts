@@ -155,6 +155,7 @@ export const brokerOperations = [
       'model_not_found',
       'model_not_configured',
       'model_call_unknown',
+      'grant_revoked',
       'budget_exhausted',
       'stale_generation',
     ],

@@ -1,8 +1,12 @@
+import { accessOperations } from './access.operations.js'
+import { appOperations } from './app.operations.js'
+import { auditOperations } from './audit.operations.js'
 import { brokerOperations } from './broker.operations.js'
 import { canvasOperations } from './canvas.operations.js'
 import { canvasEventOperations } from './canvas-event.operations.js'
 import type { Operation } from './define.js'
 import { focusOperations } from './focus.operations.js'
+import { grantInternals } from './grant.internal.js'
 import { historyOperations } from './history.operations.js'
 import { humanOperations } from './human.operations.js'
 import { internalOperations } from './internal.operations.js'
@@ -19,6 +23,7 @@ import { profileOperations } from './profile.operations.js'
 import { retentionOperations } from './retention.operations.js'
 import { sandboxOperations } from './sandbox.operations.js'
 import { systemOperations } from './system.operations.js'
+import { tokenOperations } from './token.operations.js'
 import { viewerOperations } from './viewer.operations.js'
 import { worktreeInternals } from './worktree.internal.js'
 import { worktreeOperations } from './worktree.operations.js'
@@ -26,6 +31,7 @@ import { worktreeOperations } from './worktree.operations.js'
 /** Every operation of the daemon. A route that isn't here doesn't exist. */
 export const operations = [
   ...systemOperations,
+  ...accessOperations,
   ...nodeOperations,
   ...nodeCareOperations,
   ...nodeWaitOperations,
@@ -46,8 +52,12 @@ export const operations = [
   ...modelOperations,
   ...sandboxOperations,
   ...retentionOperations,
+  ...auditOperations,
+  ...appOperations,
+  ...tokenOperations,
   ...internalOperations,
   ...jobInternalOperations,
+  ...grantInternals,
   ...worktreeInternals,
 ] as const
 
@@ -66,6 +76,7 @@ export const routes = operations.filter(
 
 export * from './app.schema.js'
 export * from './attachment.schema.js'
+export type { AuditEntry, AuditPage } from './audit.operations.js'
 export * from './broker.schema.js'
 export * from './canvas.schema.js'
 export * from './common.schema.js'

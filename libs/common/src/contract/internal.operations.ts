@@ -7,7 +7,16 @@ import { nodeEvent } from './node.schema.js'
 import { sandboxState } from './sandbox.operations.js'
 
 /** A broker as its host knows it. The identity of a process is its pid and its start time. */
-export const hostedBroker = z.object({ node_id: nodeId, generation: z.int(), pid: z.int(), started_at: time })
+export const hostedBroker = z.object({
+  node_id: nodeId,
+  generation: z.int(),
+  pid: z.int(),
+  started_at: time,
+  scopes: z
+    .array(z.string())
+    .default([])
+    .meta({ description: 'Of those that it was launched with: its mounts, and whether it has a shell' }),
+})
 export type HostedBroker = z.infer<typeof hostedBroker>
 
 export const brokerExit = z.object({

@@ -22,6 +22,7 @@ export const faultKinds = [
   'connection',
   'auth',
   'model_not_found',
+  'grant',
   'crash_loop',
   'other',
 ] as const
@@ -91,7 +92,7 @@ export const modelChoice = z.strictObject({
 })
 
 /** What a node waits for that can't go on by waiting alone. */
-export const faultHolds = ['provider', 'credential'] as const
+export const faultHolds = ['provider', 'credential', 'grant'] as const
 
 export const fault = z.object({
   kind: z.enum(faultKinds),
@@ -102,7 +103,7 @@ export const fault = z.object({
   retry_at: time.optional().meta({ description: 'When it is tried again at the latest' }),
   held_for: z.enum(faultHolds).optional().meta({
     description:
-      '`provider`: tried again as soon as its provider answers. `credential`: as soon as a person has installed one that works.',
+      '`provider`: tried again as soon as its provider answers. `credential`: as soon as a person has installed one that works. `grant`: as soon as its app is granted again what it runs on.',
   }),
 })
 export type Fault = z.infer<typeof fault>

@@ -14,6 +14,8 @@ export interface Actor {
   readonly nodeId?: string
   /** Of a node's token: the generation that it was made for, which an older process can't change. */
   readonly generation?: number
+  /** The grant of its app was taken back: it may do nothing that needs one. */
+  readonly grantRevoked?: true
   /** Of a node's token: where the node stands; on its way to a host as the writer says at that moment. */
   readonly place?: NodePlace
 }

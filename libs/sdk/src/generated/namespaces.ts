@@ -4,7 +4,7 @@ import { Auth } from '../composed/auth.js'
 import { Canvas } from '../composed/canvas.js'
 import { Nodes } from '../composed/nodes.js'
 import type { Transport } from '../transport.js'
-import { BashRoutes, CanvasHistoryRoutes, FilesRoutes, HealthRoutes, HumanRequestsRoutes, HumanRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes } from './resources.js'
+import { AppsGrantRoutes, AppsRoutes, BashRoutes, CanvasHistoryRoutes, FilesRoutes, GrantRoutes, HealthRoutes, HumanRequestsRoutes, HumanRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes, TokensRoutes } from './resources.js'
 
 export class NodesNamespace extends Nodes {
   readonly jobs = new NodesJobsRoutes(this.transport)
@@ -26,31 +26,41 @@ export class CanvasNamespace extends Canvas {
   readonly history = new CanvasHistoryRoutes(this.transport)
 }
 
+export class AppsNamespace extends AppsRoutes {
+  readonly grant = new AppsGrantRoutes(this.transport)
+}
+
 /** One property a namespace of the contract. */
 export abstract class Namespaces {
   protected readonly transport: Transport
+  readonly apps: AppsNamespace
   readonly auth: Auth
   readonly bash: BashRoutes
   readonly canvas: CanvasNamespace
   readonly files: FilesRoutes
+  readonly grant: GrantRoutes
   readonly health: HealthRoutes
   readonly human: HumanNamespace
   readonly models: ModelsNamespace
   readonly nodes: NodesNamespace
   readonly profiles: ProfilesRoutes
   readonly system: SystemRoutes
+  readonly tokens: TokensRoutes
 
   constructor(transport: Transport) {
     this.transport = transport
+    this.apps = new AppsNamespace(transport)
     this.auth = new Auth(transport)
     this.bash = new BashRoutes(transport)
     this.canvas = new CanvasNamespace(transport)
     this.files = new FilesRoutes(transport)
+    this.grant = new GrantRoutes(transport)
     this.health = new HealthRoutes(transport)
     this.human = new HumanNamespace(transport)
     this.models = new ModelsNamespace(transport)
     this.nodes = new NodesNamespace(transport)
     this.profiles = new ProfilesRoutes(transport)
     this.system = new SystemRoutes(transport)
+    this.tokens = new TokensRoutes(transport)
   }
 }

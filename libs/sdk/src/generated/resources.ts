@@ -6,6 +6,10 @@ import { Resource } from '../resource.js'
 import type { EventStream } from '../event-stream.js'
 import type { Feed } from '../feed.js'
 import type {
+  App,
+  AppsCreateBody,
+  AppsGrantSetBody,
+  AppsUpdateBody,
   Attention,
   AttentionCounts,
   AttentionCountsBody,
@@ -18,6 +22,7 @@ import type {
   FileEntry,
   FileWrite,
   FileWritten,
+  Grant,
   GrepAnswer,
   GrepBody,
   HealthGetResponse,
@@ -31,6 +36,7 @@ import type {
   Job,
   MessageBody,
   MessageReceipt,
+  MintedToken,
   ModelConfig,
   ModelConfigUpdate,
   ModelCredential,
@@ -67,7 +73,18 @@ import type {
   StreamItem,
   SystemHealthResponse,
   SystemStatus,
+  Token,
+  TokenBody,
+  TokenSelf,
+  TokensRotateBody,
 } from './types.js'
+
+export interface AppsListQuery {
+  /** Entries a page, 1 to 200; default 50. */
+  limit?: number
+  /** Cursor of the previous page; at most 512 characters. */
+  after?: string
+}
 
 export interface CanvasRosterQuery {
   /** Entries a page, 1 to 200; default 50. */
@@ -143,6 +160,13 @@ export interface FilesListQuery {
   after?: string
 }
 
+export interface GrantGetQuery {
+  /** Seconds, 0 to 60; at most 60; default 0. */
+  wait?: number
+  /** The version that the caller knows; at least 0. */
+  since?: number
+}
+
 export interface HumanRequestsRetrieveQuery {
   /** Hold the answer for up to this many seconds, until the request is resolved; `Prefer: wait=n` says the same; at most 60. */
   wait?: number
@@ -200,6 +224,84 @@ export interface NodesReportsListQuery {
   limit?: number
   /** Cursor of the previous page; at most 512 characters. */
   after?: string
+}
+
+export interface TokensListQuery {
+  /** Entries a page, 1 to 200; default 50. */
+  limit?: number
+  /** Cursor of the previous page; at most 512 characters. */
+  after?: string
+  app?: string
+  status?: 'active' | 'expired' | 'revoked'
+}
+
+export class AppsRoutes extends Resource {
+  /**
+   * Register an app, with what it may do.
+   *
+   * `POST /v1/apps`; may answer `already_exists`
+   */
+  create(body: AppsCreateBody, options?: RequestOptions): Promise<App> {
+    return this.call<App>('apps.create', { body, options })
+  }
+
+  /**
+   * Registered apps, the newest first.
+   *
+   * `GET /v1/apps`
+   */
+  list(query?: AppsListQuery, options?: RequestOptions): PageList<App> {
+    return this.listed<App>('apps.list', { query, options })
+  }
+
+  /**
+   * Read an app and its grant.
+   *
+   * `GET /v1/apps/{app}`; may answer `not_found`
+   */
+  retrieve(app: string, options?: RequestOptions): Promise<App> {
+    return this.call<App>('apps.retrieve', { params: { app }, options })
+  }
+
+  /**
+   * Change what is said of an app.
+   *
+   * `PATCH /v1/apps/{app}`; may answer `not_found`, `already_exists`
+   */
+  update(app: string, body: AppsUpdateBody, options?: RequestOptions): Promise<App> {
+    return this.call<App>('apps.update', { params: { app }, body, options })
+  }
+
+  /**
+   * Remove an app; its tokens end and what runs for it may do nothing more.
+   *
+   * `DELETE /v1/apps/{app}`; may answer `not_found`
+   */
+  delete(app: string, options?: RequestOptions): Promise<void> {
+    return this.call<void>('apps.delete', { params: { app }, options })
+  }
+}
+
+export class AppsGrantRoutes extends Resource {
+  /**
+   * Set an app's grant: widen it, narrow it, or give it back.
+   *
+   * Narrowing takes effect at the next call of everything that runs for the app, at once. A grant that says what it said already keeps its version.
+   *
+   * `PUT /v1/apps/{app}/grant`; may answer `not_found`, `precondition_failed`
+   */
+  set(app: string, body: AppsGrantSetBody, options?: RequestOptions): Promise<Grant> {
+    return this.call<Grant>('apps.grant.set', { params: { app }, body, options })
+  }
+
+  /**
+   * Take everything back from an app; a repetition changes nothing.
+   *
+   * `DELETE /v1/apps/{app}/grant`; may answer `not_found`
+   */
+  revoke(app: string, options?: RequestOptions): Promise<Grant> {
+    return this.call<Grant>('apps.grant.revoke', { params: { app }, options })
+  }
 }
 
 export class AuthRoutes extends Resource {}
@@ -357,6 +459,19 @@ export class FilesRoutes extends Resource {
    */
   list(query: FilesListQuery, options?: RequestOptions): PageList<FileEntry> {
     return this.listed<FileEntry>('files.list', { query, options })
+  }
+}
+
+export class GrantRoutes extends Resource {
+  /**
+   * The grant of the calling app.
+   *
+   * With `wait` and `since` the answer is held until the version is newer than `since`; a `since` that is older already is answered at once; when the time is over, the grant comes unchanged.
+   *
+   * `GET /v1/grant`
+   */
+  get(query?: GrantGetQuery, options?: RequestOptions): Promise<Grant> {
+    return this.call<Grant>('grant.get', { query, options })
   }
 }
 
@@ -775,5 +890,67 @@ export class SystemRoutes extends Resource {
    */
   health(options?: RequestOptions): Promise<SystemHealthResponse> {
     return this.call<SystemHealthResponse>('system.health', { options })
+  }
+}
+
+export class TokensRoutes extends Resource {
+  /**
+   * Mint a token for an app.
+   *
+   * The token stands in the first answer alone. It expires after 90 days unless the body says otherwise. Its list must lie within the grant of the app, which is its ceiling at every later moment too.
+   *
+   * `POST /v1/tokens`; may answer `not_found`, `scope_exceeds_ceiling`, `grant_revoked`
+   */
+  create(body: TokenBody, options?: RequestOptions): Promise<MintedToken> {
+    return this.call<MintedToken>('tokens.create', { body, options })
+  }
+
+  /**
+   * Tokens, the newest first.
+   *
+   * `GET /v1/tokens`; may answer `not_found`
+   */
+  list(query?: TokensListQuery, options?: RequestOptions): PageList<Token> {
+    return this.listed<Token>('tokens.list', { query, options })
+  }
+
+  /**
+   * Read what is known of a token.
+   *
+   * `GET /v1/tokens/{id}`; may answer `not_found`
+   */
+  retrieve(id: string, options?: RequestOptions): Promise<Token> {
+    return this.call<Token>('tokens.retrieve', { params: { id }, options })
+  }
+
+  /**
+   * Replace a token by a new one that may do the same.
+   *
+   * The old one goes on for `overlap` seconds. Nothing that runs is stopped: authority is the grant's, a token is a key to it. The owner's own token can be rotated too; its file holds the new one before the old one ends.
+   *
+   * `POST /v1/tokens/{id}/rotate`; may answer `not_found`, `token_spent`
+   */
+  rotate(id: string, body: TokensRotateBody, options?: RequestOptions): Promise<MintedToken> {
+    return this.call<MintedToken>('tokens.rotate', { params: { id }, body, options })
+  }
+
+  /**
+   * End a token; a repetition changes nothing.
+   *
+   * Its next call is refused and its open streams end within a second on every gateway. The owner's own is rotated, not revoked.
+   *
+   * `DELETE /v1/tokens/{id}`; may answer `not_found`, `owner_token_needed`
+   */
+  revoke(id: string, options?: RequestOptions): Promise<void> {
+    return this.call<void>('tokens.revoke', { params: { id }, options })
+  }
+
+  /**
+   * What the token of this request stands for.
+   *
+   * `GET /v1/token`
+   */
+  self(options?: RequestOptions): Promise<TokenSelf> {
+    return this.call<TokenSelf>('tokens.self', { options })
   }
 }

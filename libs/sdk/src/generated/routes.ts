@@ -58,6 +58,20 @@ export const routes = {
   'models.credentials.install': { method: 'PUT', path: '/v1/model-auth/{provider}', checked: { provider: /^[a-z0-9][a-z0-9_.-]{0,63}$/ } },
   'models.credentials.remove': { method: 'DELETE', path: '/v1/model-auth/{provider}', checked: { provider: /^[a-z0-9][a-z0-9_.-]{0,63}$/ } },
   'models.config.update': { method: 'PUT', path: '/v1/model-config' },
+  'apps.create': { method: 'POST', path: '/v1/apps' },
+  'apps.list': { method: 'GET', path: '/v1/apps' },
+  'apps.retrieve': { method: 'GET', path: '/v1/apps/{app}' },
+  'apps.update': { method: 'PATCH', path: '/v1/apps/{app}' },
+  'apps.delete': { method: 'DELETE', path: '/v1/apps/{app}' },
+  'apps.grant.set': { method: 'PUT', path: '/v1/apps/{app}/grant' },
+  'apps.grant.revoke': { method: 'DELETE', path: '/v1/apps/{app}/grant' },
+  'grant.get': { method: 'GET', path: '/v1/grant' },
+  'tokens.create': { method: 'POST', path: '/v1/tokens' },
+  'tokens.list': { method: 'GET', path: '/v1/tokens' },
+  'tokens.retrieve': { method: 'GET', path: '/v1/tokens/{id}' },
+  'tokens.rotate': { method: 'POST', path: '/v1/tokens/{id}/rotate' },
+  'tokens.revoke': { method: 'DELETE', path: '/v1/tokens/{id}' },
+  'tokens.self': { method: 'GET', path: '/v1/token' },
 } as const satisfies Record<string, Route>
 
 export type RouteName = keyof typeof routes

@@ -1,8 +1,87 @@
 // Made from the contract by `npm run gen`. Do not edit.
 
+export interface Access {
+  /** Where the owner’s API is served besides its loopback address and its socket. */
+  listen: {
+    address: string
+    tls: boolean
+    state: 'open' | 'failed'
+    /** Why it failed; of an open one what its owner must know, as that nothing encrypts it. */
+    detail: string | null
+  }[]
+  /** Addresses of the owner’s API, the nearest first. */
+  base_urls: string[]
+  app_base_url: string
+  /** Host names that are answered, besides loopback and `listen`. */
+  hosts: string[]
+  /** Pages of these origins may call the owner’s API from a browser. */
+  origins: string[]
+  version: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
+}
+
+export interface AccessUpdateBody {
+  /** At most 10 entries. */
+  listen?: string[]
+  /** At most 50 entries. */
+  hosts?: string[]
+  /** At most 50 entries. */
+  origins?: string[]
+}
+
 export interface ActorRef {
   kind: 'owner' | 'app' | 'run' | 'node' | 'pub' | 'system'
   id: string | null
+}
+
+export interface App {
+  id: string
+  name: string
+  description: string | null
+  /** Pages of these origins may call the application listener. */
+  origins: string[]
+  grant: Grant
+  /** Tokens that work now. */
+  tokens: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
+}
+
+export interface AppsCreateBody {
+  name: string
+  /** 1 to 500 characters. */
+  description?: string
+  /** At most 50 entries; default []. */
+  origins?: string[]
+  /** Its grant; nothing unless given; at most 200 entries; default []. */
+  scopes?: string[]
+  /** Default null. */
+  profiles?: string[] | null
+}
+
+export interface AppsGrantSetBody {
+  /** At most 200 entries. */
+  scopes: string[]
+  /** Default null. */
+  profiles?: string[] | null
+  /** Only if this is its version; at least 1. */
+  if_match?: number
+}
+
+export interface AppsListResponse {
+  data: App[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface AppsUpdateBody {
+  name?: string
+  description?: string | null
+  /** At most 50 entries. */
+  origins?: string[]
 }
 
 export interface Assignment {
@@ -100,7 +179,7 @@ export interface AttentionItem {
   /** RFC 3339 time in UTC with milliseconds. */
   since: string
   message: string
-  fault: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other' | null
+  fault: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'grant' | 'crash_loop' | 'other' | null
   /** When it is tried again by itself. */
   retry_at: string | null
   /** What a person can do about it. */
@@ -358,7 +437,7 @@ export interface ExecSpecInput {
 }
 
 export interface Fault {
-  kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other'
+  kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'grant' | 'crash_loop' | 'other'
   message: string
   /** First failure of this kind in a row. */
   since: string
@@ -368,8 +447,8 @@ export interface Fault {
   tries?: number
   /** When it is tried again at the latest. */
   retry_at?: string
-  /** `provider`: tried again as soon as its provider answers. `credential`: as soon as a person has installed one that works. */
-  held_for?: 'provider' | 'credential'
+  /** `provider`: tried again as soon as its provider answers. `credential`: as soon as a person has installed one that works. `grant`: as soon as its app is granted again what it runs on. */
+  held_for?: 'provider' | 'credential' | 'grant'
 }
 
 export interface FileContent {
@@ -459,6 +538,19 @@ export interface FocusesSetBody {
   viewer?: string
   /** Seconds until it is forgotten; 1 to 604800; default 86400. */
   ttl?: number
+}
+
+export interface Grant {
+  app_id: string
+  user_id: string
+  scopes: string[]
+  /** Profiles of the app that it is for; null: all. */
+  profiles: string[] | null
+  /** Grows with every change; at least 1. */
+  version: number
+  status: 'active' | 'revoked'
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
 }
 
 export interface GrepAnswer {
@@ -833,7 +925,7 @@ export type JournalEntry = {
   turn: number
   status: 'completed' | 'interrupted' | 'failed'
   fault?: {
-    kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other'
+    kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'grant' | 'crash_loop' | 'other'
     /** At most 4000 characters. */
     message: string
     /** At least 0. */
@@ -911,7 +1003,7 @@ export type JournalEntryInput = {
   turn: number
   status: 'completed' | 'interrupted' | 'failed'
   fault?: {
-    kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other'
+    kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'grant' | 'crash_loop' | 'other'
     /** At most 4000 characters. */
     message: string
     /** At least 0. */
@@ -1033,6 +1125,27 @@ export interface MessageBody {
 export interface MessageReceipt {
   message_id: string
   delivered: 'live' | 'queued' | 'revived'
+}
+
+export interface MintedToken {
+  id: string
+  kind: 'own' | 'app' | 'run' | 'pub' | 'rt'
+  label: string | null
+  app_id: string | null
+  /** The app's profile that it is confined to. */
+  profile: string | null
+  /** Its own list; null: whatever the grant of its app holds at the time. */
+  scopes: string[] | null
+  status: 'active' | 'expired' | 'revoked'
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  expires_at: string | null
+  /** To the minute. */
+  last_used_at: string | null
+  revoked_at: string | null
+  rotated_from: string | null
+  /** The token itself, in the first answer alone: a repetition of the request gets null. */
+  token: string | null
 }
 
 export interface ModelChoice {
@@ -1347,7 +1460,7 @@ export interface NodesEventsResponse {
 
 export interface NodesFaultsListResponse {
   data: {
-  kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other'
+  kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'grant' | 'crash_loop' | 'other'
   /** Of the last failure. */
   message: string
   engagement: number
@@ -1368,7 +1481,7 @@ export interface NodesFaultsListResponse {
 export interface NodesFaultsRecordBody {
   /** 1 to 1000000000. */
   turn: number
-  kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other'
+  kind: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'grant' | 'crash_loop' | 'other'
   /** 1 to 4000 characters. */
   message: string
   /** At most 86400000. */
@@ -1700,7 +1813,7 @@ export interface ReviveAllAnswer {
     status: 'active' | 'idle' | 'done' | 'dead' | 'canceled'
     /** What it owes, and why nobody works on it. */
     reason: string
-    fault: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other' | null
+    fault: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'grant' | 'crash_loop' | 'other' | null
     /** False when its worktree is gone: it can not be revived. */
     usable: boolean
   }[]
@@ -1753,7 +1866,7 @@ export interface RosterEntry {
   /** The model that was named, else the strength; null without one. */
   model: string | null
   streaming: boolean
-  fault: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'crash_loop' | 'other' | null
+  fault: 'rate_limit' | 'overloaded' | 'connection' | 'auth' | 'model_not_found' | 'grant' | 'crash_loop' | 'other' | null
   /** Entries of `canvas.attention` that it has. */
   attention: number
   context_tokens: number
@@ -1900,6 +2013,61 @@ export interface SystemStatus {
     cap: number
   } | null
   limits: Record<string, number>
+}
+
+export interface Token {
+  id: string
+  kind: 'own' | 'app' | 'run' | 'pub' | 'rt'
+  label: string | null
+  app_id: string | null
+  /** The app's profile that it is confined to. */
+  profile: string | null
+  /** Its own list; null: whatever the grant of its app holds at the time. */
+  scopes: string[] | null
+  status: 'active' | 'expired' | 'revoked'
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  expires_at: string | null
+  /** To the minute. */
+  last_used_at: string | null
+  revoked_at: string | null
+  rotated_from: string | null
+}
+
+export interface TokenBody {
+  /** The app that it is for, by id or name. */
+  app: string
+  /** Its list, within the grant of the app; left out, it follows the grant; an empty list permits nothing. `svc:memory:read:app` and `svc:memory:rw:app` stand for that app's own documents; at most 200 entries. */
+  scopes?: string[]
+  /** 1 to 128 characters. */
+  profile?: string
+  /** 1 to 128 characters. */
+  label?: string
+  /** Seconds; 90 days unless given; default 7776000. */
+  expires_in?: number | null
+}
+
+export interface TokenSelf {
+  kind: 'owner' | 'app' | 'run' | 'node' | 'pub'
+  principal: string
+  token_id: string | null
+  /** What it permits now: its own list, within the grant of its app; `*` is the owner’s. */
+  scopes: string[]
+  app_id: string | null
+  profile: string | null
+  node_id: string | null
+  expires_at: string | null
+}
+
+export interface TokensListResponse {
+  data: Token[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface TokensRotateBody {
+  /** Seconds, a week at most; at most 604800; default 0. */
+  overlap?: number
 }
 
 export interface ToolDefinition {
