@@ -3,7 +3,7 @@ import { contract } from '#common/contract/index.js'
 import { failure } from '#common/kernel/bus/bus.fixture.js'
 import type { Context } from '#common/kernel/context.js'
 import { SvcError } from '#common/kernel/errors.js'
-import { LifecycleUnderTest, nodeContext, started } from '../../../../test/support/lifecycle-service.js'
+import { LifecycleUnderTest, nodeContext, ownerContext, started } from '../../../../test/support/lifecycle-service.js'
 
 let lifecycle: LifecycleUnderTest
 const asked: unknown[] = []
@@ -72,6 +72,24 @@ describe('who controls a node at its process', () => {
     const event = (await lifecycle.recorded(node.id)).findLast(({ type }) => type === 'message.accepted')
     expect(event).toMatchObject({ actor: { kind: 'owner' }, correlation_id: expect.stringMatching(/^viewer-/) })
     expect(await broker.call('nodes.broker.viewer', { ticket, act: { type: 'control' } })).toEqual({})
+  })
+
+  // A key that a broker chose would have been answered by what the owner was told under it, or have used it up.
+  it('has idempotency keys of its own, though it speaks as the owner', async () => {
+    const { node, broker } = await hosted()
+    const { ticket } = await attach(node.id)
+    const owners = await lifecycle.call(
+      'nodes.message',
+      { id: node.id, body: 'hello' },
+      ownerContext({ idempotencyKey: 'k' }),
+    )
+    const act = { type: 'message' as const, body: 'hello', tier: 'normal' as const }
+    const say = (): Promise<unknown> =>
+      lifecycle.call('nodes.broker.viewer', { id: node.id, ticket, act }, { ...broker.ctx, idempotencyKey: 'k' })
+    const said = await say()
+    expect(said).toEqual({ message_id: expect.any(String), delivered: 'live' })
+    expect(said).not.toEqual(owners)
+    expect(await say()).toEqual(said)
   })
 
   it('interrupts the turn', async () => {

@@ -18,6 +18,10 @@ type Attached = OutputOf<(typeof contract)['nodes.attach']>
 
 const theOwner: Actor = { kind: 'owner', principal: 'owner', tokenId: null, scopes: ['*'] }
 
+/** A key that a broker makes must not be one that the owner uses. */
+const keyOf = ({ idempotencyKey: key }: Context, id: string): { idempotencyKey?: string } =>
+  key === undefined ? {} : { idempotencyKey: `viewer ${id} ${key}` }
+
 /** People at the socket of a node's process: how they get there, and what they ask for once they are. */
 @Injectable()
 export class AttachService {
@@ -60,7 +64,7 @@ export class AttachService {
     const node = await this.nodes.get(this.database, id)
     this.access.requireHosted(ctx, node)
     this.tickets.require(ticket, id, node.generation)
-    const asOwner = { ...ctx, actor: theOwner, requestId: `viewer-${ctx.requestId}` }
+    const asOwner = { ...ctx, actor: theOwner, requestId: `viewer-${ctx.requestId}`, ...keyOf(ctx, id) }
     switch (act.type) {
       case 'control':
         return {}
