@@ -141,7 +141,7 @@ const ofHeaders: Malformation[] = [
     apply: header('Accept', ['text/event-stream', 'text/event-stream;q=0', 'image/png', '*/*', ';', 'a'.repeat(4000)]),
   },
   { name: 'a name rebound', apply: header('Host', ['evil.example', '127.0.0.1.evil.example', ''], ['host_forbidden']) },
-  { name: 'a page', apply: header('Origin', ['null', 'http://localhost', 'https://evil.example'], ['host_forbidden']) },
+  { name: 'a page', apply: header('Origin', ['null', 'http://localhost', 'https://evil.example'], ['origin_forbidden']) },
   { name: 'a trace', apply: header('Traceparent', ['00-0-0-00', '\xff', 'a'.repeat(5000)]) },
   { name: 'an id of its own', apply: header('X-Request-Id', ['<script>', 'a'.repeat(200), '\xff', '']) },
   { name: 'headers that are too large', apply: header('X-Large', ['a'.repeat(17_000)], ['headers_too_large']) },

@@ -269,7 +269,7 @@ describe('a browser', () => {
 
   it('page of any origin is refused on the owner’s listener', async () => {
     for (const origin of ['https://evil.example', 'null', gateway.base]) {
-      expect((await gateway.ask({ path: '/healthz', headers: { origin } })).body.code).toBe('host_forbidden')
+      expect((await gateway.ask({ path: '/healthz', headers: { origin } })).body.code).toBe('origin_forbidden')
     }
   })
 })

@@ -5,17 +5,18 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { nestLog } from '#common/kernel/nest-log.js'
 import type { ServiceSetup } from '#common/kernel/service.js'
-import { AllowedHosts, commonHeaders, edgeHook } from './http/edge.hook.js'
+import { AccessWatch } from './access/access.watch.js'
+import { AllowedHosts } from './http/allowed.hosts.js'
+import { AllowedOrigins } from './http/allowed.origins.js'
+import { commonHeaders } from './http/common.headers.js'
+import { edgeHook } from './http/edge.hook.js'
 import { ProblemFilter } from './http/problem.filter.js'
 import { requestIdOf } from './http/request.context.js'
 import { GatewayListeners } from './listener/gateway.listeners.js'
 import { OwnerToken } from './tokens/owner.token.js'
 
 /** Opens the gateway: resolves when its listeners answer. @throws Error when an address is taken or the token can't be made */
-export const openGateway = async (
-  module: DynamicModule,
-  { settings, log }: ServiceSetup,
-): Promise<INestApplicationContext> => {
+export const openGateway = async (module: DynamicModule, { log }: ServiceSetup): Promise<INestApplicationContext> => {
   let filter: ProblemFilter | undefined
   const adapter = new FastifyAdapter({
     logger: false,
@@ -47,12 +48,17 @@ export const openGateway = async (
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null))
   fastify.addHook(
     'onRequest',
-    edgeHook(new AllowedHosts(settings), () => listeners.draining),
+    edgeHook({
+      hosts: app.get(AllowedHosts),
+      origins: app.get(AllowedOrigins),
+      isDraining: () => listeners.draining,
+    }),
   )
   await app.init()
   await fastify.ready()
   await app.get(OwnerToken).install()
   await listeners.open((request, response) => fastify.routing(request, response))
+  await app.get(AccessWatch).start()
   log.info({ ...listeners.addresses, socket: listeners.socketPath }, 'the gateway listens')
   return app
 }

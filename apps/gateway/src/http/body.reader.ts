@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import type { Operation } from '#common/contract/define.js'
 import { SvcError } from '#common/kernel/errors.js'
+import { wantBody } from './awaited.body.js'
 
 const tooLarge = (limit: number): SvcError => new SvcError('payload_too_large', undefined, { limit })
 
@@ -68,6 +69,7 @@ export const readBody = async (raw: IncomingMessage, entry: Operation, usual: nu
   if (raw.headers['content-encoding'] !== undefined && raw.headers['content-encoding'] !== 'identity') {
     throw new SvcError('malformed_request', 'A compressed body is not taken.')
   }
+  wantBody(raw)
   const bytes = await collect(raw, limit)
   if (bytes.length === 0) return undefined
   if (!jsonType.test(type ?? '')) throw new SvcError('malformed_request', 'Content-Type must be application/json.')

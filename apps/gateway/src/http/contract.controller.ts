@@ -1,9 +1,12 @@
 import { Controller, Inject, Req, RequestMapping, RequestMethod, Res, type Type, UseGuards } from '@nestjs/common'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '#common/contract/define.js'
+import { AuditGuard } from '../audit/audit.guard.js'
 import { BearerGuard } from '../auth/bearer.guard.js'
 import { GateGuard } from '../auth/gate.guard.js'
 import { ListenerGuard } from '../auth/listener.guard.js'
+import { OriginGuard } from '../auth/origin.guard.js'
+import { LimitGuard } from '../limit/limit.guard.js'
 import { Dispatcher } from './dispatcher.js'
 import { markHandler } from './request.state.js'
 
@@ -19,7 +22,7 @@ const routePath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
  */
 export const contractController = (entries: readonly Operation[]): Type => {
   @Controller()
-  @UseGuards(ListenerGuard, BearerGuard, GateGuard)
+  @UseGuards(ListenerGuard, BearerGuard, OriginGuard, LimitGuard, GateGuard, AuditGuard)
   class ContractController {
     readonly served = new Map<string, Serve>()
 

@@ -1,73 +1,73 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { baseUrlOf, type Settings } from '#common/kernel/config.js'
 import { SvcError } from '#common/kernel/errors.js'
-import { version } from '#common/kernel/version.js'
-import { type Entrance, stateOf } from './request.state.js'
+import type { AllowedHosts } from './allowed.hosts.js'
+import type { AllowedOrigins } from './allowed.origins.js'
+import { commonHeaders, strictTransport } from './common.headers.js'
+import { allowReading, answerPreflight, isPreflight } from './cors.js'
+import { type RequestState, stateOf } from './request.state.js'
 
-/** On every response. Nothing here is a page: no script, no frame, no cache, no guessing of types. */
-export const commonHeaders = {
-  'svc-version': version,
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-store',
+/** Headers that one request may have; clients send a dozen. */
+const mostHeaders = 100
+
+export interface Edge {
+  readonly hosts: AllowedHosts
+  readonly origins: AllowedOrigins
+  isDraining(): boolean
 }
 
-const nameOf = (host: string): string => host.replace(/:\d+$/, '').toLowerCase()
-
-const isAddress = (name: string): boolean => /^\d{1,3}(\.\d{1,3}){3}$/.test(name) || /^\[[0-9a-f:.]+\]$/.test(name)
-
-/** Host names under which this daemon may be called. A page that rebinds a name of its own to this machine has another. */
-export class AllowedHosts {
-  readonly #names: ReadonlySet<string>
-  readonly #anyAddress: boolean
-
-  constructor(settings: Settings) {
-    const listens = [settings.SVC_OWNER_LISTEN, settings.SVC_APP_LISTEN].map(nameOf)
-    const extra = (settings.SVC_ALLOWED_HOSTS ?? '')
-      .split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== '')
-    this.#names = new Set([
-      'localhost',
-      '127.0.0.1',
-      '[::1]',
-      nameOf(new URL(baseUrlOf(settings)).host),
-      ...listens,
-      ...extra.map(nameOf),
-    ])
-    this.#anyAddress = listens.some((name) => name === '0.0.0.0' || name === '[::]')
-  }
-
-  /** An address can't be rebound, so that one who listens on all of them is called by any. */
-  allows(host: string | undefined): boolean {
-    if (host === undefined) return false
-    const name = nameOf(host)
-    return this.#names.has(name) || (this.#anyAddress && isAddress(name))
+const requireFewHeaders = ({ raw }: FastifyRequest): void => {
+  if (raw.rawHeaders.length > 2 * mostHeaders) {
+    throw new SvcError('headers_too_large', `A request has at most ${mostHeaders} headers.`)
   }
 }
 
-/** No browser reaches a socket of the file system. */
-const requireHost = ({ socket }: Entrance, host: string | undefined, hosts: AllowedHosts): void => {
-  if (!socket && !hosts.allows(host)) throw new SvcError('host_forbidden')
+/** Every name that the request calls the daemon by. No browser reaches a socket of the file system. */
+const requireHost = ({ entrance, hosts }: RequestState, { raw }: FastifyRequest, allowed: AllowedHosts): void => {
+  if (entrance.socket) return
+  if ((raw.headersDistinct.host ?? []).length !== 1) {
+    throw new SvcError('malformed_request', 'A request names the daemon in one Host header.')
+  }
+  if (!hosts.every((host) => allowed.allows(host))) throw new SvcError('host_forbidden')
 }
 
-/** The owner's listener serves no page of any origin; the application's its own alone. */
-const requireOrigin = ({ listener }: Entrance, origin: string | undefined, host: string | undefined): void => {
-  if (origin === undefined) return
-  if (listener === 'app' && origin === `http://${host}`) return
-  throw new SvcError('host_forbidden')
+/** A page that says nothing of its origin: what it embeds, or what it links to. Only the second may be asked for. */
+const isEmbedded = ({ headers }: FastifyRequest): boolean => {
+  const site = headers['sec-fetch-site']
+  return (site === 'cross-site' || site === 'same-site') && headers['sec-fetch-mode'] !== 'navigate'
 }
 
-/** What holds for every request, before its token is looked at. */
-export const edgeHook = (hosts: AllowedHosts, isDraining: () => boolean) => {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+/** @returns the origin of the page that asks, if one does. */
+const requireOrigin = (
+  { entrance, secure, hosts }: RequestState,
+  request: FastifyRequest,
+  origins: AllowedOrigins,
+): string | undefined => {
+  const { origin } = request.headers
+  if (origin === undefined) {
+    if (isEmbedded(request)) throw new SvcError('origin_forbidden')
+    return undefined
+  }
+  const { listener } = entrance
+  const isOwnPage = listener === 'app' && hosts.some((host) => origin === `${secure ? 'https' : 'http'}://${host}`)
+  if (!isOwnPage && !origins.allows(listener, origin)) throw new SvcError('origin_forbidden')
+  return isOwnPage ? undefined : origin
+}
+
+/** What holds for every request, before its token is looked at. Answers preflights, which carry none. */
+export const edgeHook = ({ hosts, origins, isDraining }: Edge) => {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const state = stateOf(request)
     reply.headers(commonHeaders).header('x-request-id', request.id)
-    if (isDraining()) reply.header('connection', 'close')
-    const { entrance } = stateOf(request)
-    const { host, origin } = request.headers
-    requireHost(entrance, host, hosts)
-    requireOrigin(entrance, origin, host)
+    if (state.secure) reply.header('strict-transport-security', strictTransport)
+    if (isDraining() || state.entrance.closing) reply.header('connection', 'close')
+    requireFewHeaders(request)
+    requireHost(state, request, hosts)
+    const origin = requireOrigin(state, request, origins)
+    if (origin === undefined) return undefined
+    state.origin = origin
+    allowReading(reply, origin)
+    if (!isPreflight(request)) return undefined
+    answerPreflight(request, reply)
+    return reply
   }
 }

@@ -8,6 +8,8 @@ export interface Entrance {
   readonly listener: Listener
   readonly socket: boolean
   readonly tls: boolean
+  /** Whether it is being closed: its connections end with the answer that is under way. */
+  closing?: boolean
 }
 
 /** What is known of a request while it is served. */
@@ -15,6 +17,8 @@ export interface RequestState extends Caller {
   readonly entrance: Entrance
   /** Fires when the client has gone, or when the gateway gives up draining. */
   readonly gone: AbortController
+  /** Of the page that asks, where a browser does and was let through. */
+  origin?: string
   /** Whether its answer is held back until something happens: asked again after a restart it loses nothing. */
   held?: boolean
   actor?: Actor

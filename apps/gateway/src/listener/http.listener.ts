@@ -1,51 +1,121 @@
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
-import { createConnection } from 'node:net'
+import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
+import { createConnection, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { ErrorCode } from '#common/contract/errors.js'
-import { SvcError } from '#common/kernel/errors.js'
+import { type Clock, systemClock } from '#common/kernel/clock.js'
 import { removeIfPresent } from '#common/kernel/servers/private-file.js'
-import { commonHeaders } from '../http/edge.hook.js'
-import { problemOf } from '../http/problem.js'
+import { holdBody } from '../http/awaited.body.js'
 import type { Entrance } from '../http/request.state.js'
+import { isRefused, lastReading, refuse, refuseInTurn } from './refusal.js'
+import type { TlsMaterial } from './tls.identity.js'
 
-/** Bytes of headers, and the times (ms) that a client has to send them, to send the whole request, and between two. */
-const limits = { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 75_000 }
+/**
+ * Bytes of request line and headers together; the times (ms) that a client has to send them, to send the whole request,
+ * and between two; how often that is looked at.
+ */
+const limits = {
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 75_000,
+  connectionsCheckingInterval: 1000,
+}
+
+/** Requests that one connection may have waiting for their answers. */
+const mostInTurn = 32
+
+/** Connections of one listener. */
+const mostConnections = 20_000
+
+/** How long a client has for its TLS handshake (ms). */
+const handshakeTimeout = 10_000
+
+export type Server = HttpServer | TlsServer
 
 export type Serve = (request: IncomingMessage, response: ServerResponse, entrance: Entrance) => void
+
+export interface ListenerOptions {
+  readonly entrance: Entrance
+  readonly serve: Serve
+  readonly clock?: Clock
+  /** Serves TLS with these. */
+  readonly tls?: TlsMaterial | undefined
+  /** Whether a connection may stay. */
+  readonly admit?: (socket: Socket) => boolean
+  readonly limits?: Partial<typeof limits>
+}
 
 const refusals: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'deadline_exceeded',
 }
 
-/** A whole response, for where none can be had from the server; the connection ends with it. */
-const refuse = (socket: Duplex, code: ErrorCode): void => {
-  const requestId = randomUUID()
-  const { status, headers, body } = problemOf(new SvcError(code), requestId)
-  const text = JSON.stringify(body)
-  const fields = { ...commonHeaders, ...headers, 'x-request-id': requestId, connection: 'close' }
-  const lines = Object.entries({ ...fields, 'content-length': Buffer.byteLength(text) })
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`,
-  )
+/** The connections of one server, and the answers that each still waits for. */
+class Connections {
+  readonly #owed = new WeakMap<Duplex, Map<ServerResponse, IncomingMessage>>()
+  /** What was answered before it had come as a whole. */
+  readonly #unread = new WeakMap<Duplex, IncomingMessage>()
+
+  constructor(
+    private readonly options: ListenerOptions,
+    private readonly clock: Clock,
+  ) {}
+
+  onRequest(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request
+    if (isRefused(socket)) return
+    const owed = this.#owed.get(socket) ?? new Map<ServerResponse, IncomingMessage>()
+    this.#owed.set(socket, owed)
+    owed.set(response, request)
+    response.once('close', () => owed.delete(response))
+    response.once('finish', () => this.#leaveUnread(request))
+    if (owed.size > mostInTurn) refuseInTurn(response, 'rate_limited')
+    else this.options.serve(request, response, this.options.entrance)
+  }
+
+  /** What no parser could read is answered too, where no other answer is on its way: it would be taken for a part of that. */
+  onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (isRefused(socket)) return
+    const [inHand, ...more] = [...(this.#owed.get(socket) ?? [])]
+    const unread = this.#unread.get(socket)?.complete === false
+    const answerable = inHand ? more.length === 0 && !inHand[0].headersSent && !inHand[1].complete : !unread
+    if (error.code === 'ECONNRESET' || !socket.writable || !answerable) socket.destroy()
+    else refuse(socket, refusals[error.code ?? ''] ?? 'malformed_request', this.clock)
+  }
+
+  /** The rest of a body that nobody wanted is thrown away for a moment, so that its sender can read why. */
+  #leaveUnread(request: IncomingMessage): void {
+    if (request.complete) return
+    this.#unread.set(request.socket, request)
+    this.clock.after(lastReading, () => {
+      if (!request.complete) request.socket.destroy()
+    })
+  }
 }
 
-/** What no parser could read is answered too. */
-const onClientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
-  else refuse(socket, refusals[error.code ?? ''] ?? 'malformed_request')
-}
-
-const makeServer = (entrance: Entrance, serve: Serve): Server => {
-  const options = { ...limits, requireHostHeader: false, noDelay: true }
-  return createServer(options, (request, response) => serve(request, response, entrance))
-    .on('clientError', onClientError)
-    .on('connect', (_request, socket: Duplex) => refuse(socket, 'route_not_found'))
-    .on('checkExpectation', ({ socket }: IncomingMessage) => refuse(socket, 'malformed_request'))
+const makeServer = (options: ListenerOptions): Server => {
+  const { clock = systemClock, tls, admit } = options
+  const connections = new Connections(options, clock)
+  const settings = { ...limits, ...options.limits, requireHostHeader: false, noDelay: true }
+  const server: Server = tls ? createTlsServer({ ...settings, ...tls, handshakeTimeout }) : createServer(settings)
+  server.maxHeadersCount = 0 // counted at the edge, where what is too much is refused and not left out
+  server.maxConnections = mostConnections
+  server.on('connection', (socket: Socket) => {
+    if (admit?.(socket) === false) tls ? socket.destroy() : refuse(socket, 'rate_limited', clock)
+  })
+  server.on('request', (request, response) => connections.onRequest(request, response))
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    holdBody(request, response)
+    connections.onRequest(request, response)
+  })
+  server.on('clientError', (error: Error, socket: Duplex) => connections.onClientError(error, socket))
+  server.on('connect', (_request, socket: Duplex) => refuse(socket, 'route_not_found', clock))
+  server.on('checkExpectation', ({ socket }: IncomingMessage) => refuse(socket, 'malformed_request', clock))
+  return server
 }
 
 /** A socket file that nobody answers at was left by a process that is gone. */
@@ -68,19 +138,17 @@ const listening = async (server: Server, at: { host: string; port: number } | { 
   return server
 }
 
-/** Listens at `host:port`; port 0 takes a free one. @throws Error EADDRINUSE */
-export const listenTcp = (address: string, entrance: Entrance, serve: Serve): Promise<Server> => {
-  const { hostname, port } = new URL(`http://${address}`)
-  return listening(makeServer(entrance, serve), { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) })
-}
+/** Listens at an address; port 0 takes a free one. @throws Error EADDRINUSE, EADDRNOTAVAIL, EACCES */
+export const listenTcp = ({ host, port }: { host: string; port: number }, options: ListenerOptions): Promise<Server> =>
+  listening(makeServer(options), { host, port })
 
 /** Listens at a socket file of mode 0600. @throws Error when another process answers there */
-export const listenSocket = async (path: string, entrance: Entrance, serve: Serve): Promise<Server> => {
+export const listenSocket = async (path: string, options: ListenerOptions): Promise<Server> => {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   if (await isLeftOver(path)) removeIfPresent(path)
   const mask = process.umask(0o177)
   try {
-    const server = await listening(makeServer(entrance, serve), { path })
+    const server = await listening(makeServer(options), { path })
     chmodSync(path, 0o600)
     return server
   } finally {

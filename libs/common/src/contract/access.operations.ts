@@ -8,6 +8,7 @@ const listenAddress = z
   .string()
   .max(300)
   .regex(/^(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+):(?!0+$)\d{1,5}$/i, 'must be host:port')
+  .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535, 'must have a port up to 65535')
 const hostName = z
   .string()
   .max(253)
@@ -21,7 +22,9 @@ export const access = z
           address: z.string(),
           tls: z.boolean(),
           state: z.enum(['open', 'failed']),
-          detail: z.string().nullable(),
+          detail: z.string().nullable().meta({
+            description: 'Why it failed; of an open one what its owner must know, as that nothing encrypts it',
+          }),
         }),
       )
       .meta({ description: 'Where the owner’s API is served besides its loopback address and its socket' }),

@@ -17,7 +17,7 @@ export const origin = z
   .refine((text) => {
     if (!URL.canParse(text)) return false
     const { origin: plain, protocol } = new URL(text)
-    return plain === text && /^https?:$/.test(protocol)
+    return plain === text && /^https?:$/.test(protocol) && !text.includes('*')
   }, 'must be an origin: scheme, host and port without a path, as https://notes.example')
 
 export const scopeList = z.array(z.string().max(4300)).max(200)

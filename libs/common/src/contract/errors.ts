@@ -164,8 +164,14 @@ export const errorCodes = define({
   },
   host_forbidden: {
     kind: 'forbidden',
-    title: 'The Host or Origin header is not allowed',
-    remedy: 'Call the daemon by its own address; a browser page needs its origin allowed by the owner.',
+    title: 'The daemon is not called by this name',
+    remedy: 'Call it by its own address, or let the owner add the name: `svc sys connect --listen <name>:<port>`.',
+  },
+  origin_forbidden: {
+    kind: 'forbidden',
+    title: 'Pages of this origin may not call here',
+    remedy:
+      'On the application listener the app names its origins (`svc app update <app> --origin <origin>`); on the owner’s the owner does (`svc sys connect --origin <origin>`).',
   },
   path_outside_scope: {
     kind: 'forbidden',
