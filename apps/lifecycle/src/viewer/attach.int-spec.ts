@@ -78,11 +78,7 @@ describe('who controls a node at its process', () => {
   it('has idempotency keys of its own, though it speaks as the owner', async () => {
     const { node, broker } = await hosted()
     const { ticket } = await attach(node.id)
-    const owners = await lifecycle.call(
-      'nodes.message',
-      { id: node.id, body: 'hello' },
-      ownerContext({ idempotencyKey: 'k' }),
-    )
+    const owners = await lifecycle.message(node.id, 'hello', 'normal', ownerContext({ idempotencyKey: 'k' }))
     const act = { type: 'message' as const, body: 'hello', tier: 'normal' as const }
     const say = (): Promise<unknown> =>
       lifecycle.call('nodes.broker.viewer', { id: node.id, ticket, act }, { ...broker.ctx, idempotencyKey: 'k' })
