@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ServiceName } from '#common/contract/define.js'
+import { roleNameOf } from '#common/kernel/database/service-roles.js'
 import { natsConfigText } from '#common/kernel/servers/nats-config.js'
 import { ensureSecretFile, randomPassword } from '#common/kernel/servers/private-file.js'
 import { permissionsOf } from '#common/kernel/subjects.js'
@@ -20,7 +21,8 @@ const key = (name: string): string => secret(name, () => randomBytes(32).toStrin
 
 const postgres = secret('postgres.password')
 const redis = secret('redis.password')
-const databaseUrl = `postgresql://svc:${postgres}@postgres:5432/svc`
+const databaseUrl = (user: string, password: string): string => `postgresql://${user}:${password}@postgres:5432/svc`
+const rolePasswordOf = (service: ServiceName): string => secret(`postgres.${service}.password`)
 const redisUrl = `redis://:${redis}@redis:6379`
 const passwordOf = (account: string): string => secret(`nats.${account}.password`)
 const natsUrl = (account: ServiceName): string => `nats://${account}:${passwordOf(account)}@nats:4222`
@@ -38,7 +40,10 @@ hand('nats', {
     monitorPort: 8222,
   }),
 })
-hand('migrate', { database_url: databaseUrl })
+hand('migrate', {
+  database_url: databaseUrl('svc', postgres),
+  ...Object.fromEntries(services.map(({ name }) => [`${name}.password`, rolePasswordOf(name)])),
+})
 const [uid, gid] = (process.env.HOST_OWNER ?? '0:0').split(':').map(Number) as [number, number]
 if (!Number.isInteger(uid) || !Number.isInteger(gid)) throw new Error('HOST_OWNER must be uid:gid in numbers')
 // The host runs what agents ask for: it gets its way to the bus and nothing else, closed to the accounts of nodes.
@@ -49,7 +54,12 @@ const keys: Partial<Record<ServiceName, Record<string, string>>> = {
   models: { 'credentials.key': key('credentials.key') },
 }
 for (const { name } of services) {
-  hand(name, { database_url: databaseUrl, redis_url: redisUrl, nats_url: natsUrl(name), ...keys[name] })
+  hand(name, {
+    database_url: databaseUrl(roleNameOf('svc', 'svc', name), rolePasswordOf(name)),
+    redis_url: redisUrl,
+    nats_url: natsUrl(name),
+    ...keys[name],
+  })
 }
 
 // The host's own volume belongs to the account that it runs as, which the image can't know.

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import { pause, systemClock } from '#common/kernel/clock.js'
 import type { Settings } from '#common/kernel/config.js'
-import { applyMigrations } from '#common/kernel/database/migrate.js'
+import type { UrlFor } from '#common/kernel/database/roles.js'
 import type { Logger } from '#common/kernel/log.js'
 import type { DataDirectory } from '#common/kernel/servers/data-directory.js'
+import { ensureSecretFile } from '#common/kernel/servers/private-file.js'
 import { type PrivateServers, startPrivateServers } from '#common/kernel/servers/private-servers.js'
 import type { SupervisedProcess } from '#common/kernel/servers/supervised-process.js'
 import type { RunningService, ServiceDefinition } from '#common/kernel/service.js'
@@ -11,7 +12,7 @@ import { permissionsOf } from '#common/kernel/subjects.js'
 import { type DownRequest, endMarked } from './down.js'
 import { hostProcess } from './host-process.js'
 import { ensureKeys } from './keys.js'
-import { projectRoot } from './project-root.js'
+import { serviceDatabases } from './service-databases.js'
 import type { ServiceEntry } from './services.js'
 import type { Stages } from './stages.js'
 
@@ -57,7 +58,7 @@ export class Daemon {
       }),
       stages.run('load', () => settled(services.map(load))),
     ])
-    await stages.run('migrate', () => applyMigrations(servers.databaseUrl, join(projectRoot, 'prisma/migrations')))
+    const databaseUrlFor = await stages.run('migrate', () => this.openDatabase(servers.databaseUrl))
     const keys = ensureKeys(data)
     const natsUrl = servers.natsUrlFor('host')
     this.host = hostProcess({ data, settings, natsUrl, log: this.options.log })
@@ -68,7 +69,7 @@ export class Daemon {
         // One daemon a directory: the next one need not wait for the lease of a killed one to run out.
         SVC_LEASE_HOLDER: data.mark,
         ...settings,
-        DATABASE_URL: servers.databaseUrl,
+        DATABASE_URL: databaseUrlFor(name),
         NATS_URL: servers.natsUrlFor(name),
         REDIS_URL: servers.redisUrl,
         SVC_DATA_DIR: data.path,
@@ -110,6 +111,17 @@ export class Daemon {
       given: { databaseUrl: settings.DATABASE_URL, natsUrl: settings.NATS_URL, redisUrl: settings.REDIS_URL },
       natsAccounts: accounts.map((name) => ({ name, ...permissionsOf(name) })),
       mayInstall: settings.SVC_INSTALL_PACKAGES === 'auto',
+      log,
+    })
+  }
+
+  private openDatabase(url: string): Promise<UrlFor> {
+    const { data, settings, log } = this.options
+    return serviceDatabases({
+      url,
+      // on a server of our own there is nothing that could forbid them
+      roles: settings.DATABASE_URL ? settings.SVC_DATABASE_ROLES : 'own',
+      passwordOf: (service) => ensureSecretFile(join(data.secrets, `postgres.${service}.password`)),
       log,
     })
   }

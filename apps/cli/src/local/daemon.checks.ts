@@ -15,7 +15,13 @@ export const daemonChecks = async (client: Client): Promise<Finding[]> => {
           detail: `not ready: ${missing.map(({ name, state }) => `${name} is ${state}`).join(', ')}`,
           remedy: 'its log says why: log/daemon.log in its data directory',
         }
-    return [daemon, hostCheck(status), ...(await sandboxChecks(client)), modelCheck(readiness)]
+    return [
+      daemon,
+      ...databaseCheck(status),
+      hostCheck(status),
+      ...(await sandboxChecks(client)),
+      modelCheck(readiness),
+    ]
   } catch (error) {
     const { message, remedy, kind } = error as SvcError
     const away = kind === 'connection'
@@ -29,6 +35,17 @@ export const daemonChecks = async (client: Client): Promise<Finding[]> => {
     ]
   }
 }
+
+const databaseCheck = ({ parts }: SystemStatus): Finding[] =>
+  parts
+    .filter(({ name, state }) => name === 'database' && state === 'degraded')
+    .map(({ detail }) => ({
+      name: 'database',
+      state: 'warn',
+      detail: detail ?? 'not as svc needs it',
+      remedy:
+        'let its account make roles (ALTER ROLE … CREATEROLE), unset SVC_DATABASE_ROLES, then svc sys down && svc sys up',
+    }))
 
 const hostCheck = ({ brokers, parts }: SystemStatus): Finding =>
   brokers && parts.every(({ name, state }) => name !== 'host' || state !== 'absent')

@@ -29,6 +29,8 @@ export const settings = z.strictObject({
   SVC_OWNER_LISTEN: listen.default('127.0.0.1:7420'),
   SVC_APP_LISTEN: listen.default('127.0.0.1:7421'),
   DATABASE_URL: z.string().optional(),
+  /** Whether every service has an account of its own on the server of DATABASE_URL, or all come in as its own account. */
+  SVC_DATABASE_ROLES: z.enum(['own', 'shared']).default('own'),
   NATS_URL: z.string().optional(),
   REDIS_URL: z.string().optional(),
   /** Whether missing servers are installed from the system's packages, which root can do. */
