@@ -1,10 +1,12 @@
-import { type ExecutionContext, Injectable } from '@nestjs/common'
+import { type ExecutionContext, Inject, Injectable } from '@nestjs/common'
 import { AuthGuard } from '@nestjs/passport'
 import type { FastifyRequest } from 'fastify'
 import { gatesOf } from '#common/contract/define.js'
 import type { Actor } from '#common/kernel/context.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { operationOf, stateOf } from '../http/request.state.js'
+import { GuessLimit } from '../limit/guess.limit.js'
+import { TokenVerifier } from '../tokens/token.verifier.js'
 
 /** What the strategy answers. */
 export interface Authenticated {
@@ -15,9 +17,29 @@ export interface Authenticated {
 /** Authenticates every operation but the open ones. */
 @Injectable()
 export class BearerGuard extends AuthGuard('bearer') {
+  constructor(
+    @Inject(GuessLimit) private readonly guesses: GuessLimit,
+    @Inject(TokenVerifier) private readonly tokens: TokenVerifier,
+  ) {
+    super()
+  }
+
+  /** @throws SvcError as `handleRequest`; `rate_limited` where too many wrong tokens came from */
   override canActivate(context: ExecutionContext): Promise<boolean> | boolean {
     if (gatesOf(operationOf(context.getHandler())).includes('open')) return true
-    return super.canActivate(context) as Promise<boolean>
+    return this.#authenticate(context)
+  }
+
+  async #authenticate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<FastifyRequest>()
+    const token = request.headers.authorization?.replace(/^bearer +/i, '')
+    const shown = { remote: stateOf(request).remote, token }
+    this.guesses.admit(shown, (text) => this.tokens.knows(text))
+    try {
+      return (await super.canActivate(context)) as boolean
+    } catch (error) {
+      throw await this.guesses.refused(shown, error)
+    }
   }
 
   /** The strategy is shown the Authorization header alone: a token in an address or a body is never taken. */

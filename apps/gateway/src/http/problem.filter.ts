@@ -4,6 +4,7 @@ import { routes } from '#common/contract/index.js'
 import { hasCode, isSvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
+import { AuditScribe } from '../audit/audit.scribe.js'
 import { ownError, problemOf } from './problem.js'
 
 const patterns = routes.map(({ method, path = '' }) => ({
@@ -21,7 +22,10 @@ export const methodsOf = (url: string): string[] => {
 @Catch()
 @Injectable()
 export class ProblemFilter implements ExceptionFilter {
-  constructor(@Inject(LOG) private readonly log: Logger) {}
+  constructor(
+    @Inject(LOG) private readonly log: Logger,
+    @Inject(AuditScribe) private readonly audit: AuditScribe,
+  ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp()
@@ -33,6 +37,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (!isSvcError(error) || error.code === 'internal') {
       this.log.error({ err: error, request_id: request.id, url: request.url.split('?', 1)[0] }, 'a request failed')
     }
+    if (isSvcError(error)) this.audit.refused(request, error)
     if (reply.sent || reply.raw.headersSent) return
     const { status, headers, body } = problemOf(error, request.id)
     reply.headers(headers)

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
+import type { Access } from '#common/contract/access.operations.js'
 import type { Operation, OutputOf } from '#common/contract/define.js'
 import { contract } from '#common/contract/index.js'
 import { type AnswerOf, Bus } from '#common/kernel/bus/bus.js'
@@ -8,6 +9,8 @@ import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { isSvcError } from '#common/kernel/errors.js'
 import { version } from '#common/kernel/version.js'
+import { AccessService } from '../access/access.service.js'
+import { SharedCounters } from '../limit/shared.counter.js'
 
 type Status = OutputOf<(typeof contract)['system.status']>
 type Part = Status['parts'][number]
@@ -18,6 +21,24 @@ const patience = 1500
 /** Silence of a host after which it counts as degraded, and as absent (ms): its heartbeat comes every 2 s. */
 const late = 6000
 const lost = 30_000
+
+/** Parts that nodes work without while they are degraded. */
+const spare: ReadonlySet<string> = new Set(['database', 'models', 'redis'])
+
+/** Whether the gateway's account could reach rows of other services. */
+const REACH = `SELECT EXISTS (SELECT FROM pg_namespace
+  WHERE nspname IN ('canvas', 'models') AND has_schema_privilege(oid, 'USAGE')) AS wide`
+const shared = 'All services share one account: each of them can write everything in it, the canvas too.'
+
+const isSpare = (name: string): boolean => spare.has(name) || name.startsWith('listener ')
+
+/** One that is open and has something to say is degraded too: whoever looks at the status should know. */
+const listenerPart = ({ address, state, detail }: Access['listen'][number]): Part => ({
+  name: `listener ${address}`,
+  state: state === 'open' && detail === null ? 'ready' : 'degraded',
+  detail,
+  version: null,
+})
 
 const absent = (name: string, error: unknown): Part => ({
   name,
@@ -35,14 +56,18 @@ export class StatusService {
     @Inject(Bus) private readonly bus: Bus,
     @Inject(Database) private readonly database: Database,
     @Inject(SETTINGS) private readonly settings: Settings,
+    @Inject(SharedCounters) private readonly counters: SharedCounters,
+    @Inject(AccessService) private readonly access: AccessService,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
     this.#startedAt = isoTime(clock.now())
   }
 
   async read(ctx: Context): Promise<Status> {
-    const [database, writer, models] = await Promise.all([
+    const [database, redis, writer, models] = await Promise.all([
       this.#database(),
+      this.#redis(),
+      ...this.access.listen.map(listenerPart),
       this.#ask(contract['lifecycle.status'], ctx),
       this.#ask(contract['models.ready'], ctx),
     ])
@@ -51,6 +76,7 @@ export class StatusService {
       { name: 'gateway', state: 'ready', detail: null, version },
       { name: 'bus', state: this.bus.connected ? 'ready' : 'absent', detail: null, version: null },
       database,
+      redis,
       'answer' in writer
         ? { name: 'lifecycle', state: 'ready', detail: null, version: writer.answer.version }
         : absent('lifecycle', writer.error),
@@ -66,7 +92,7 @@ export class StatusService {
     ]
     return {
       version,
-      ready: parts.every(({ name, state }) => state === 'ready' || (name === 'models' && state === 'degraded')),
+      ready: parts.every(({ name, state }) => state === 'ready' || (state === 'degraded' && isSpare(name))),
       started_at: this.#startedAt,
       base_url: baseUrlOf(this.settings),
       parts,
@@ -80,6 +106,7 @@ export class StatusService {
         ...('answer' in writer ? writer.answer.limits : {}),
         body_bytes: this.settings.SVC_BODY_LIMIT,
         sse_clients: this.settings.SVC_SSE_CLIENTS,
+        requests_per_minute: this.settings.SVC_RATE_LIMIT,
       },
     }
   }
@@ -92,14 +119,22 @@ export class StatusService {
     }
   }
 
+  async #redis(): Promise<Part> {
+    const fault = await this.counters.fault()
+    return { name: 'redis', state: fault === null ? 'ready' : 'degraded', detail: fault, version: null }
+  }
+
   async #database(): Promise<Part> {
     const name = 'database'
     let callOff = (): void => undefined
     const late = new Promise<Part>((resolve) => {
       callOff = this.clock.after(patience, () => resolve(absent(name, undefined)))
     })
-    const answer = this.database.query('SELECT 1').then(
-      (): Part => ({ name, state: 'ready', detail: null, version: null }),
+    const answer = this.database.query<{ wide: boolean }>(REACH).then(
+      ([row]): Part =>
+        row?.wide
+          ? { name, state: 'degraded', detail: shared, version: null }
+          : { name, state: 'ready', detail: null, version: null },
       (error: unknown) => absent(name, error),
     )
     return Promise.race([answer, late]).finally(callOff)
