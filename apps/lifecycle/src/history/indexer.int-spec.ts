@@ -125,7 +125,7 @@ describe('the index of history', () => {
   })
 
   it('serves grep also where the database has no index of parts of words', async () => {
-    await rows('DROP INDEX canvas.passages_trigrams_idx')
+    await lifecycle.database.query('DROP INDEX canvas.passages_trigrams_idx')
     const { node } = await spoken()
     const { matches } = await lifecycle.call('canvas.history.grep', { pattern: 'ask.d|said', limit: 10, context: 0 })
     expect(matches.map(({ node_id, text }) => [node_id, text])).toEqual([

@@ -4,6 +4,7 @@ import { leavingTraces, NotPermitted } from './service-roles.js'
 export interface Holder {
   readonly role: string
   readonly schemas: readonly string[]
+  readonly reads: readonly string[]
   readonly functions: readonly string[]
 }
 
@@ -23,7 +24,7 @@ interface Difference {
  * without any other account that can log in, whose superuser we are.
  */
 const DIFFERENCES = `
-  WITH holder AS (SELECT * FROM jsonb_to_recordset($1) AS h (role name, schemas name[], functions text[])),
+  WITH holder AS (SELECT * FROM jsonb_to_recordset($1) AS h (role name, schemas name[], reads text[], functions text[])),
   ours AS (SELECT oid, quote_ident(rolname) AS role FROM pg_roles WHERE rolname IN (SELECT role FROM holder)
            UNION ALL SELECT 0, 'PUBLIC'),
   me AS (SELECT r.oid, r.rolsuper, pg_has_role(r.oid, d.datdba, 'USAGE') AS owns,
@@ -31,11 +32,14 @@ const DIFFERENCES = `
              AND o.rolname NOT IN (SELECT role FROM holder)) AS alone
            FROM pg_roles r, pg_database d WHERE r.rolname = current_user AND d.datname = current_database()),
   own_schema AS (SELECT n.oid, n.nspname, quote_ident(h.role) AS role FROM holder h JOIN pg_namespace n ON n.nspname = ANY (h.schemas)),
+  others_table AS (SELECT c.oid, c.relnamespace, quote_ident(h.role) AS role FROM holder h, unnest(h.reads) AS t (name), pg_class c WHERE c.oid = to_regclass(t.name)),
   tables (privilege) AS (VALUES ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')),
   sequences (privilege) AS (VALUES ('SELECT'), ('USAGE')),
   wanted (role, kind, object, privilege) AS (
     SELECT quote_ident(role), 'DATABASE', quote_ident(current_database()), 'CONNECT' FROM holder, me WHERE owns
     UNION ALL SELECT role, 'SCHEMA', quote_ident(nspname), 'USAGE' FROM own_schema
+    UNION SELECT t.role, 'SCHEMA', quote_ident(n.nspname), 'USAGE' FROM others_table t JOIN pg_namespace n ON n.oid = t.relnamespace
+    UNION ALL SELECT role, 'TABLE', oid::regclass::text, 'SELECT' FROM others_table
     UNION ALL SELECT s.role, 'TABLE', c.oid::regclass::text, p.privilege
       FROM own_schema s JOIN pg_class c ON c.relnamespace = s.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'f'), tables p
     UNION ALL SELECT s.role, 'SEQUENCE', c.oid::regclass::text, p.privilege

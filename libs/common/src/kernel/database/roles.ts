@@ -99,9 +99,10 @@ class RoleStep {
   }
 
   #holders() {
-    return serviceRoles.map(({ service, schemas, functions = [] }) => ({
+    return serviceRoles.map(({ service, schemas, reads = [], functions = [] }) => ({
       role: this.nameOf(service),
       schemas,
+      reads,
       functions,
     }))
   }

@@ -3,8 +3,10 @@ import type { ServiceName } from '../../contract/define.js'
 
 export interface ServiceRole {
   readonly service: ServiceName
-  /** Schemas whose rows it reads and writes; it has no other. */
+  /** Schemas whose rows it reads and writes. */
   readonly schemas: readonly string[]
+  /** Tables of other services that it reads; besides these it sees nothing of theirs. */
+  readonly reads?: readonly string[]
   /** Functions of Postgres that only it may call, where nobody else's work depends on them. */
   readonly functions?: readonly string[]
 }
@@ -15,6 +17,8 @@ export const serviceRoles: readonly ServiceRole[] = [
   {
     service: 'lifecycle',
     schemas: ['canvas'],
+    // what was cleared, of all services in one answer
+    reads: ['models.retention'],
     // the fence of the canvas
     functions: ['pg_advisory_xact_lock(integer,integer)', 'pg_advisory_xact_lock_shared(integer,integer)'],
   },
