@@ -11,6 +11,7 @@ import { header } from './gen/names.mjs'
 import { nodeOperationsFile } from './gen/node-operations.mjs'
 import { openApiDocument } from './gen/openapi.mjs'
 import { collectSchemas } from './gen/schemas.mjs'
+import { appClient } from './gen/sdk-app-client.mjs'
 import { namespaceTree, resourceClasses } from './gen/sdk-resources.mjs'
 import { routeTable } from './gen/sdk-routes.mjs'
 import { typesModule } from './gen/sdk-types.mjs'
@@ -28,6 +29,7 @@ const files = {
   'libs/sdk/src/generated/routes.ts': routeTable(contract),
   'libs/sdk/src/generated/resources.ts': resourceClasses(contract, schemas),
   'libs/sdk/src/generated/namespaces.ts': namespaceTree(contract),
+  'libs/sdk/src/generated/app-client.ts': appClient(contract),
   'libs/sdk/src/generated/error-codes.ts': sdkErrorCatalogue(contract),
   'libs/sdk/src/generated/version.ts': `${header}export const version = '${version}'\n`,
   'apps/cli/src/generated/exit-codes.ts': exitCodes(contract),

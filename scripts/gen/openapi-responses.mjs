@@ -30,7 +30,10 @@ const common = {
   Malformed: { status: 400, codes: ['malformed_request'] },
   Unauthenticated: { status: 401, codes: ['token_missing', 'token_invalid', 'token_expired', 'token_revoked'] },
   Refused: { status: 403, codes: ['host_forbidden', 'origin_forbidden'] },
-  Forbidden: { status: 403, codes: ['scope_missing', 'owner_required', 'node_token_required', 'host_forbidden', 'origin_forbidden'] },
+  Forbidden: {
+    status: 403,
+    codes: ['scope_missing', 'owner_required', 'node_token_required', 'host_forbidden', 'origin_forbidden'],
+  },
   InProgress: { status: 409, codes: ['idempotency_in_progress'] },
   TooLarge: { status: 413, codes: ['payload_too_large'] },
   Unprocessable: { status: 422, codes: ['validation_failed'] },

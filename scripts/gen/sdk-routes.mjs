@@ -5,6 +5,8 @@ import { fieldsOf } from './schemas.mjs'
 /** Identifiers that the SDK checks before any request exists; refs, run ids and paths are the daemon's to judge. */
 const checkedPrefixes = ['node', 'cron', 'job', 'req', 'tkt']
 const checkedNames = ['provider', 'profile']
+/** Where a profile is what the path names, it is called `name`. */
+const isProfile = (operation, name) => operation.name.startsWith('profiles.') && name === 'name'
 
 export function routeTable(contract) {
   const typed = routesOf(contract).filter(({ kind }) => kind === 'route')
@@ -21,13 +23,13 @@ export type RouteName = keyof typeof routes
 
 function row(operation) {
   const parts = [`method: '${operation.method}'`, `path: '${operation.path}'`]
-  const checks = fieldsOf(operation.params).filter(isChecked)
+  const checks = fieldsOf(operation.params).filter((field) => isChecked(operation, field))
   if (checks.length)
     parts.push(`checked: { ${checks.map(({ name, schema }) => `${name}: /${schema.pattern}/`).join(', ')} }`)
   return `{ ${parts.join(', ')} }`
 }
 
-function isChecked({ name, schema }) {
+function isChecked(operation, { name, schema }) {
   const prefix = /^\^([a-z]+)_/.exec(schema.pattern ?? '')?.[1]
-  return checkedPrefixes.includes(prefix) || checkedNames.includes(name)
+  return checkedPrefixes.includes(prefix) || checkedNames.includes(name) || isProfile(operation, name)
 }

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { cut, empty, json, problem, silence, WireServer } from '../../../test/support/wire-server.js'
 import { Client } from './client.js'
@@ -145,6 +146,37 @@ describe('client', () => {
     await expect(client.system.status()).rejects.toThrow(ResponseError)
   })
 
+  describe('its token', () => {
+    it.each([301, 302, 303, 307, 308])('goes nowhere else when an answer %i says so', async (status) => {
+      const other = (await WireServer.start()).says(json({}))
+      wire.says((response) => response.writeHead(status, { location: `${other.url}/v1/status` }).end())
+      await expect(client.request('GET', '/v1/status')).rejects.toThrow(ResponseError)
+      await expect(client.tokens.create({ app: 'x' })).rejects.toThrow(/token must not go along/)
+      const stream = async () => {
+        for await (const _ of client.stream('GET', '/v1/canvas/events')) break
+      }
+      await expect(stream()).rejects.toThrow(ResponseError)
+      expect([wire.received.length, other.received.length]).toEqual([3, 0])
+      await other.stop()
+    })
+
+    it('stands in no error, and in nothing that a client prints of itself', async () => {
+      const secret = new Client({ baseUrl: 'http://127.0.0.1:9', token: 'svc_own_secret', maxRetries: 0 })
+      const failed = await secret.system.status().catch((error: unknown) => error)
+      wire.says(problem(403, { code: 'scope_missing', detail: 'no' }))
+      const refused = await new Client({ baseUrl: wire.url, token: 'svc_own_secret' }).system
+        .status()
+        .catch((error: unknown) => error)
+      for (const thing of [secret, failed, refused]) {
+        expect(inspect(thing, { depth: 10, showHidden: true }) + JSON.stringify(thing)).not.toContain('secret')
+      }
+    })
+
+    it('is not taken from an address, which is printed', () => {
+      expect(() => new Client({ baseUrl: 'http://me:secret@127.0.0.1:1' })).toThrow(/^(?!.*secret).*`token`$/)
+    })
+  })
+
   describe('request', () => {
     it('reaches any route with the same token, retries and errors', async () => {
       wire.says(busy, json({ next_ord: 3 }))
@@ -168,6 +200,10 @@ describe('client', () => {
     ])('refuses %j before anything is sent', async (path) => {
       wire.says(json({}))
       await expect(client.request('GET', path)).rejects.toThrow(TypeError)
+      const stream = async () => {
+        for await (const _ of client.stream('GET', path)) break
+      }
+      await expect(stream()).rejects.toThrow(TypeError)
       expect(wire.received).toHaveLength(0)
     })
   })

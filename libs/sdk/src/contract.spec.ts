@@ -57,6 +57,17 @@ describe('the client', () => {
     },
   )
 
+  it('checks the identifiers that the contract lists, and leaves refs, paths and ids of others to the daemon', () => {
+    const families = [...new Set(checked.map(([name]) => name.split('.')[0]))].sort()
+    expect(families).toEqual(['human', 'models', 'nodes', 'profiles'])
+    for (const [name, route] of Object.entries(routes as Record<string, Route>)) {
+      if (/^(nodes|profiles|models\.credentials)\./.test(name) && route.path.includes('{'))
+        expect(Object.keys(route.checked ?? {})).toEqual(
+          [...route.path.matchAll(/\{(\w+)\}/g)].map(([, param]) => param),
+        )
+    }
+  })
+
   it('refuses it when a list is iterated, too', async () => {
     const iterate = async () => {
       for await (const _ of client.nodes.reports.list('x')) break

@@ -54,6 +54,21 @@ describe('event streams', () => {
     expect(wire.only).toMatchObject({ path: `/v1/nodes/${id}/events?limit=10`, headers: { 'last-event-id': '7' } })
   })
 
+  it.each([
+    ['token_revoked', 'UnauthenticatedError', 401],
+    ['token_expired', 'UnauthenticatedError', 401],
+    ['grant_revoked', 'ForbiddenError', 403],
+    ['scope_missing', 'ForbiddenError', 403],
+  ])('throw what the next request would be refused with when %s ends them', async (reason, name, status) => {
+    wire.says(events([...numbered(1), { event: 'end', data: { type: 'end', reason } }]))
+    const seen: number[] = []
+    const read = async () => {
+      for await (const { seq } of client.nodes.events(id)) seen.push(seq)
+    }
+    await expect(read()).rejects.toMatchObject({ code: reason, name, status })
+    expect([seen, wire.received.length]).toEqual([[1], 1])
+  })
+
   it('come back to a daemon that restarts', async () => {
     const draining = { event: 'end', data: { type: 'end', reason: 'draining' } }
     wire.says(events([...numbered(1), draining]), cut, events([...numbered(2), end]))

@@ -9,6 +9,7 @@ import {
   SvcError,
   TimeoutError,
 } from './errors.js'
+import { type ErrorCode, errorCodes, errorKinds } from './generated/error-codes.js'
 import { eventsOf, type ServerSentEvent } from './sse.js'
 import { backoff, type Outgoing, type Transport } from './transport.js'
 
@@ -70,6 +71,8 @@ export class EventStream<T> implements AsyncIterable<T> {
           if (event.name === 'end') {
             const said = parsed(event) as Readonly<Record<string, unknown>>
             if (said.reason === 'draining') break
+            const refused = refusalIn(said)
+            if (refused) throw refused
             this.#ended = said
             return
           }
@@ -144,6 +147,15 @@ const parsed = (event: ServerSentEvent): unknown => {
   } catch (cause) {
     throw new ResponseError(`the event ${event.name} is not JSON`, 200, { cause })
   }
+}
+
+/** A stream whose token or grant ended meanwhile ends as its next request would. */
+const refusalIn = (said: Readonly<Record<string, unknown>>): SvcError | undefined => {
+  const code = String(said.reason)
+  const kind = Object.hasOwn(errorCodes, code) ? errorCodes[code as ErrorCode].kind : undefined
+  return kind === 'unauthenticated' || kind === 'forbidden'
+    ? errorOf(errorKinds[kind], { ...said, code, title: 'the stream was ended' })
+    : undefined
 }
 
 const errorOfEvent = (event: ServerSentEvent): SvcError => {

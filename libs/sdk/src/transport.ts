@@ -54,7 +54,9 @@ export class Transport {
   constructor(options: ClientOptions = {}) {
     const env = (globalThis as Environment).process?.env
     const address = options.baseUrl ?? (env?.SVC_BASE_URL || 'http://127.0.0.1:7420')
-    if (!/^https?:$/.test(new URL(address).protocol)) throw new TypeError(`baseUrl is not an http address: ${address}`)
+    const { protocol, username, password } = new URL(address)
+    if (!/^https?:$/.test(protocol)) throw new TypeError(`baseUrl is not an http address: ${address}`)
+    if (username || password) throw new TypeError('baseUrl holds a name or a password: a token is given by `token`')
     this.baseUrl = address.replace(/\/+$/, '')
     this.timeout = options.timeout ?? 60_000
     this.maxRetries = options.maxRetries
@@ -127,18 +129,23 @@ export class Transport {
   async #fetchOnce(call: Outgoing, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
     const body = call.body === undefined ? {} : { body: JSON.stringify(call.body) }
     try {
-      return await this.#fetch(this.baseUrl + call.path, {
+      const response = await this.#fetch(this.baseUrl + call.path, {
         method: call.method,
         headers,
         signal,
         redirect: 'manual',
         ...body,
       })
+      if (!isRedirect(response)) return response
     } catch (cause) {
       throw signal.aborted
         ? signal.reason
         : new ConnectionError(`cannot reach ${this.baseUrl}${reasonOf(cause)}`, { cause })
     }
+    throw new ResponseError(
+      'the answer sends this request elsewhere: it stays here, since the token must not go along',
+      0,
+    )
   }
 
   /** Made once a call: every attempt carries the same idempotency key. */
@@ -151,6 +158,9 @@ export class Transport {
     return headers
   }
 }
+
+/** The daemon sends nobody elsewhere. A browser tells no more of such an answer than that it was one. */
+const isRedirect = ({ type, status }: Response): boolean => type === 'opaqueredirect' || (status >= 300 && status < 400)
 
 const reasonOf = (cause: unknown): string => {
   const inner = (cause as { cause?: { code?: unknown } } | undefined)?.cause

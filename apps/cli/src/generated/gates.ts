@@ -95,6 +95,7 @@ export const gates = {
   'sandbox.consent': ['owner'],
   'sandbox.revoke': ['owner'],
   'retention.show': ['owner'],
+  'audit.list': ['owner'],
   'apps.create': ['owner'],
   'apps.list': ['owner'],
   'apps.retrieve': ['owner'],

@@ -76,7 +76,7 @@ export const routes = operations.filter(
 
 export * from './app.schema.js'
 export * from './attachment.schema.js'
-export type { AuditEntry, AuditPage } from './audit.operations.js'
+export { type AuditEntry, type AuditPage, auditEntry } from './audit.operations.js'
 export * from './broker.schema.js'
 export * from './canvas.schema.js'
 export * from './common.schema.js'

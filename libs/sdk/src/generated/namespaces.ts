@@ -4,7 +4,7 @@ import { Auth } from '../composed/auth.js'
 import { Canvas } from '../composed/canvas.js'
 import { Nodes } from '../composed/nodes.js'
 import type { Transport } from '../transport.js'
-import { AppsGrantRoutes, AppsRoutes, BashRoutes, CanvasHistoryRoutes, FilesRoutes, GrantRoutes, HealthRoutes, HumanRequestsRoutes, HumanRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes, TokensRoutes } from './resources.js'
+import { AppsGrantRoutes, AppsRoutes, AuditRoutes, BashRoutes, CanvasHistoryRoutes, FilesRoutes, GrantRoutes, HealthRoutes, HumanRequestsRoutes, HumanRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes, TokensRoutes } from './resources.js'
 
 export class NodesNamespace extends Nodes {
   readonly jobs = new NodesJobsRoutes(this.transport)
@@ -34,6 +34,7 @@ export class AppsNamespace extends AppsRoutes {
 export abstract class Namespaces {
   protected readonly transport: Transport
   readonly apps: AppsNamespace
+  readonly audit: AuditRoutes
   readonly auth: Auth
   readonly bash: BashRoutes
   readonly canvas: CanvasNamespace
@@ -50,6 +51,7 @@ export abstract class Namespaces {
   constructor(transport: Transport) {
     this.transport = transport
     this.apps = new AppsNamespace(transport)
+    this.audit = new AuditRoutes(transport)
     this.auth = new Auth(transport)
     this.bash = new BashRoutes(transport)
     this.canvas = new CanvasNamespace(transport)

@@ -13,6 +13,7 @@ import type {
   Attention,
   AttentionCounts,
   AttentionCountsBody,
+  AuditEntry,
   BashCommand,
   BashResult,
   CancelResult,
@@ -84,6 +85,22 @@ export interface AppsListQuery {
   limit?: number
   /** Cursor of the previous page; at most 512 characters. */
   after?: string
+}
+
+export interface AuditListQuery {
+  /** Entries a page, 1 to 200; default 50. */
+  limit?: number
+  /** Cursor of the previous page; at most 512 characters. */
+  after?: string
+  /** Default "newest". */
+  order?: 'newest' | 'oldest'
+  decision?: 'allowed' | 'denied'
+  /** At most 200 characters. */
+  principal?: string
+  /** At most 100 characters. */
+  operation?: string
+  /** Lines after this one; at least 0. */
+  since_seq?: number
 }
 
 export interface CanvasRosterQuery {
@@ -301,6 +318,19 @@ export class AppsGrantRoutes extends Resource {
    */
   revoke(app: string, options?: RequestOptions): Promise<Grant> {
     return this.call<Grant>('apps.grant.revoke', { params: { app }, options })
+  }
+}
+
+export class AuditRoutes extends Resource {
+  /**
+   * What was done with the owner’s rights and what was denied, the newest first.
+   *
+   * Each line’s `seq` is one more than that of the line before, and its `hash` covers it: `svc sys audit --verify` shows that none was changed or taken out.
+   *
+   * `GET /v1/audit`
+   */
+  list(query?: AuditListQuery, options?: RequestOptions): PageList<AuditEntry> {
+    return this.listed<AuditEntry>('audit.list', { query, options })
   }
 }
 
@@ -897,7 +927,7 @@ export class TokensRoutes extends Resource {
   /**
    * Mint a token for an app.
    *
-   * The token stands in the first answer alone. It expires after 90 days unless the body says otherwise. Its list must lie within the grant of the app, which is its ceiling at every later moment too.
+   * The token stands in the first answer alone: a repetition with the same idempotency key answers the record with `token` null, and whoever lost it rotates the record. It expires after 90 days unless the body says otherwise. Its list must lie within the grant of the app, which is its ceiling at every later moment too.
    *
    * `POST /v1/tokens`; may answer `not_found`, `scope_exceeds_ceiling`, `grant_revoked`
    */
@@ -926,9 +956,9 @@ export class TokensRoutes extends Resource {
   /**
    * Replace a token by a new one that may do the same.
    *
-   * The old one goes on for `overlap` seconds. Nothing that runs is stopped: authority is the grant's, a token is a key to it. The owner's own token can be rotated too; its file holds the new one before the old one ends.
+   * The old one goes on for `overlap` seconds; a token is replaced once, its successor after it. The new one lives as long as the old one was to. Nothing that runs is stopped: authority is the grant's, a token is a key to it. The owner's own token can be rotated too; its file holds the new one before the old one ends.
    *
-   * `POST /v1/tokens/{id}/rotate`; may answer `not_found`, `token_spent`
+   * `POST /v1/tokens/{id}/rotate`; may answer `not_found`, `token_spent`, `file_access_denied`
    */
   rotate(id: string, body: TokensRotateBody, options?: RequestOptions): Promise<MintedToken> {
     return this.call<MintedToken>('tokens.rotate', { params: { id }, body, options })

@@ -186,6 +186,39 @@ export interface AttentionItem {
   remedy: string
 }
 
+export interface AuditEntry {
+  /** At least 1. */
+  seq: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  at: string
+  actor: {
+    kind: 'owner' | 'app' | 'run' | 'node' | 'pub' | 'system' | 'nobody'
+    principal: string
+    token_id: string | null
+  }
+  /** Name of the operation; null where no route was met. */
+  operation: string | null
+  /** The path of the request, without its query; cut where it is long, and without tokens. */
+  resource: string | null
+  /** `allowed` says nothing of how the request ended. */
+  decision: 'allowed' | 'denied'
+  /** Why it was denied. */
+  code: string | null
+  listener: 'owner' | 'app'
+  remote: string | null
+  request_id: string
+  /** How many alike this line stands for; at least 1. */
+  repeated: number
+  /** SHA-256 in hex over the 32 bytes of the hash of the line before and the UTF-8 of this line without `hash` as RFC 8785 writes it. */
+  hash: string
+}
+
+export interface AuditPage {
+  data: AuditEntry[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
 export interface BashCommand {
   /** 1 to 4096 characters. */
   cwd: string
@@ -1144,7 +1177,7 @@ export interface MintedToken {
   last_used_at: string | null
   revoked_at: string | null
   rotated_from: string | null
-  /** The token itself, in the first answer alone: a repetition of the request gets null. */
+  /** The token itself, in the first answer alone: a repetition of the request gets null, and a new one by `tokens.rotate`. */
   token: string | null
 }
 
