@@ -22,6 +22,11 @@ export class Ceilings {
     return new Map(nodes.map((node) => [node.id, ceilingOf(node, grants.get(node.app_id ?? ''))]))
   }
 
+  /** What an app was granted, as the gateway told it last. */
+  async grantedTo(reader: Reader, appId: string): Promise<string[]> {
+    return [...((await this.grants.findAll(reader, [appId])).get(appId)?.scopes ?? [])]
+  }
+
   /** What it may do; nothing while its app may do nothing. */
   async scopesOf(reader: Reader, node: Held): Promise<readonly string[]> {
     const ceiling = await this.of(reader, node)
