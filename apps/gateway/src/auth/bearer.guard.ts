@@ -7,6 +7,7 @@ import { SvcError } from '#common/kernel/errors.js'
 import { operationOf, stateOf } from '../http/request.state.js'
 import { GuessLimit } from '../limit/guess.limit.js'
 import { TokenVerifier } from '../tokens/token.verifier.js'
+import type { Shown } from './bearer.strategy.js'
 
 /** What the strategy answers. */
 export interface Authenticated {
@@ -43,9 +44,9 @@ export class BearerGuard extends AuthGuard('bearer') {
   }
 
   /** The strategy is shown the Authorization header alone: a token in an address or a body is never taken. */
-  override getRequest(context: ExecutionContext): { headers: { authorization?: string } } {
+  override getRequest(context: ExecutionContext): Shown {
     const { authorization } = context.switchToHttp().getRequest<FastifyRequest>().headers
-    return { headers: authorization === undefined ? {} : { authorization } }
+    return { headers: authorization === undefined ? {} : { authorization }, tokens: this.tokens }
   }
 
   /** @throws SvcError of the verifier; `token_missing`; `token_invalid` for a header that is no bearer token's. */

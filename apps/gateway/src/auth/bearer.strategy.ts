@@ -1,18 +1,27 @@
-import { Inject, Injectable } from '@nestjs/common'
+import { Injectable } from '@nestjs/common'
 import { PassportStrategy } from '@nestjs/passport'
 import { Strategy } from 'passport-http-bearer'
-import { TokenVerifier } from '../tokens/token.verifier.js'
+import type { TokenVerifier } from '../tokens/token.verifier.js'
 import type { Authenticated } from './bearer.guard.js'
+
+/** What the guard shows of a request. */
+export interface Shown {
+  readonly headers: { readonly authorization?: string }
+  readonly tokens: TokenVerifier
+}
 
 /** The one way in: a bearer token, and what it stands for. */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
-  constructor(@Inject(TokenVerifier) private readonly tokens: TokenVerifier) {
-    super()
+  constructor() {
+    super({ passReqToCallback: true })
   }
 
-  /** Called by passport with the token of the Authorization header. */
-  async validate(token: string): Promise<Authenticated> {
-    return { actor: await this.tokens.use(token), token }
+  /**
+   * Called by passport with the token of the Authorization header. Passport keeps one strategy a process, whichever
+   * gateway made it: the verifier comes with the request.
+   */
+  async validate({ tokens }: Shown, token: string): Promise<Authenticated> {
+    return { actor: await tokens.use(token), token }
   }
 }

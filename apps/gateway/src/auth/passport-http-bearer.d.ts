@@ -10,7 +10,7 @@ declare module 'passport-http-bearer' {
 
   /** The strategy of RFC 6750. `options` comes first and may be left out. */
   export class Strategy {
-    constructor(options: BearerOptions, verify: (token: string, done: Done) => void)
+    constructor(options: BearerOptions, verify: (request: object, token: string, done: Done) => void)
     constructor(verify: (token: string, done: Done) => void)
     name: string
     authenticate(request: { headers: IncomingHttpHeaders }): void

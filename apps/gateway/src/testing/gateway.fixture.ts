@@ -7,6 +7,7 @@ import { createLogger } from '#common/kernel/log.js'
 import { loadNodeTokenKey } from '#common/kernel/node-token-key.js'
 import { type RunningService, startService } from '#common/kernel/service.js'
 import { deriveNodeToken } from '#common/kernel/tokens.js'
+import { natsUrlAs } from '#common/testing/nats.js'
 import { service } from '../gateway.module.js'
 import { GatewayListeners } from '../listener/gateway.listeners.js'
 
@@ -50,7 +51,7 @@ export class TestGateway {
       SVC_OWNER_LISTEN: '127.0.0.1:0',
       SVC_APP_LISTEN: '127.0.0.1:0',
       DATABASE_URL: database.urlFor('gateway'),
-      NATS_URL: natsUrl,
+      NATS_URL: natsUrlAs(natsUrl, 'gateway'),
       // a suite asks as much as it likes unless limits are its subject
       SVC_RATE_LIMIT: 0,
       SVC_AUTH_FAILURE_LIMIT: 0,
@@ -74,7 +75,8 @@ export class TestGateway {
   }
 
   get token(): string {
-    return readFileSync(join(this.settings.SVC_DATA_DIR, 'owner.token'), 'utf8').trim()
+    const { SVC_OWNER_TOKEN_FILE: file, SVC_DATA_DIR: directory } = this.settings
+    return readFileSync(file ?? join(directory, 'owner.token'), 'utf8').trim()
   }
 
   nodeToken(id: string, generation = 1): string {
@@ -155,8 +157,14 @@ export class TestWatcher {
     })
   }
 
-  static async open(gateway: TestGateway, path: string, headers: Record<string, string> = {}): Promise<TestWatcher> {
+  static async open(
+    gateway: TestGateway,
+    path: string,
+    headers: Record<string, string> = {},
+    asking: Pick<Asking, 'method' | 'body'> = {},
+  ): Promise<TestWatcher> {
     const response = await gateway.open({
+      ...asking,
       path,
       token: gateway.token,
       headers: { accept: 'text/event-stream', ...headers },

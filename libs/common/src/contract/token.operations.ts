@@ -13,7 +13,7 @@ export const tokenOperations = [
     kind: 'route',
     summary: 'Mint a token for an app',
     description:
-      'The token stands in the first answer alone. It expires after 90 days unless the body says otherwise. Its list must lie within the grant of the app, which is its ceiling at every later moment too.',
+      'The token stands in the first answer alone: a repetition with the same idempotency key answers the record with `token` null, and whoever lost it rotates the record. It expires after 90 days unless the body says otherwise. Its list must lie within the grant of the app, which is its ceiling at every later moment too.',
     service: 'gateway',
     method: 'POST',
     path: '/v1/tokens',
@@ -56,7 +56,7 @@ export const tokenOperations = [
     kind: 'route',
     summary: 'Replace a token by a new one that may do the same',
     description:
-      "The old one goes on for `overlap` seconds. Nothing that runs is stopped: authority is the grant's, a token is a key to it. The owner's own token can be rotated too; its file holds the new one before the old one ends.",
+      "The old one goes on for `overlap` seconds; a token is replaced once, its successor after it. The new one lives as long as the old one was to. Nothing that runs is stopped: authority is the grant's, a token is a key to it. The owner's own token can be rotated too; its file holds the new one before the old one ends.",
     service: 'gateway',
     method: 'POST',
     path: '/v1/tokens/{id}/rotate',
@@ -69,7 +69,7 @@ export const tokenOperations = [
     response: mintedToken,
     status: 201,
     idempotency: 'key',
-    errors: ['not_found', 'token_spent'],
+    errors: ['not_found', 'token_spent', 'file_access_denied'],
   }),
   operation({
     name: 'tokens.revoke',

@@ -31,7 +31,8 @@ export type Token = z.infer<typeof token>
 export const mintedToken = token
   .extend({
     token: z.string().nullable().meta({
-      description: 'The token itself, in the first answer alone: a repetition of the request gets null',
+      description:
+        'The token itself, in the first answer alone: a repetition of the request gets null, and a new one by `tokens.rotate`',
     }),
   })
   .meta({ id: 'MintedToken' })
