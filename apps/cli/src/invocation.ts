@@ -5,6 +5,9 @@ import { type ConnectionFlags, connect, resolveConnection } from './connection.j
 import type { Output } from './output/output.js'
 import type { Shell } from './shell.js'
 
+/** On a command line it is kept in the history of the shell. */
+export const tokenText = 'bearer token; better in SVC_TOKEN, or in the file that SVC_TOKEN_FILE names'
+
 /** One call of one command, its options read. */
 export interface Invocation<Options> {
   readonly shell: Shell
@@ -17,7 +20,7 @@ export interface Invocation<Options> {
 
 const connectionOptions = () => [
   new Option('--base-url <url>', 'address of the daemon (SVC_BASE_URL)'),
-  new Option('--token <token>', 'bearer token (SVC_TOKEN)'),
+  new Option('--token <token>', tokenText),
 ]
 
 /** Each says what it takes of its caller, so that it is shown to those alone who can use it. */

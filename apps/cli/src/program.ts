@@ -4,6 +4,7 @@ import { askedRights, localRights, type Rights } from './access/rights.js'
 import type { ConnectionFlags } from './connection.js'
 import { report } from './failure.js'
 import { groups } from './groups.js'
+import { tokenText } from './invocation.js'
 import { openShell, type Shell } from './shell.js'
 import { cliVersion } from './version.js'
 
@@ -83,7 +84,7 @@ export const buildProgram = async (shell: Shell, wanted: (name: string) => boole
     .description('Hosts agent runs on this machine. `svc sys up` starts the daemon, `svc node new` a first node.')
     .version(cliVersion, '-V, --version', 'print the version of this command')
     .option('--base-url <url>', 'address of the daemon (SVC_BASE_URL)')
-    .option('--token <token>', 'bearer token (SVC_TOKEN)')
+    .option('--token <token>', tokenText)
     .enablePositionalOptions()
     .showHelpAfterError('(svc --help lists the commands)')
     .configureHelp({ showGlobalOptions: false })

@@ -1,4 +1,4 @@
-import { type ConnectionFlags, connect } from '../connection.js'
+import { type ConnectionFlags, connect, givenToken } from '../connection.js'
 import type { Shell } from '../shell.js'
 
 /** Who calls, as far as it is known here; what it may do at the end is the daemon's to say. */
@@ -28,7 +28,7 @@ const kinds: Readonly<Record<string, Rights['kind']>> = {
 export const localRights = (shell: Shell, flags: ConnectionFlags): Rights => {
   const inNode = shell.nodeId !== undefined
   if (inNode && flags.token === undefined) return { kind: 'node', scopes: shell.scopes, inNode }
-  const token = flags.token ?? shell.env.SVC_TOKEN
+  const token = givenToken(shell.env, flags)
   const kind = token ? (kinds[token.split('_')[1] ?? ''] ?? 'owner') : 'owner'
   return { kind, scopes: kind === 'owner' ? ['*'] : undefined, inNode }
 }
