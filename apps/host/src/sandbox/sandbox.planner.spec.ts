@@ -17,7 +17,7 @@ import { newId } from '#common/kernel/ids.js'
 import type { HostPlace } from '../host.place.js'
 import { NodeDirectoryStore } from './node.directories.js'
 import type { SandboxGround } from './sandbox.ground.js'
-import { SandboxPlanner } from './sandbox.planner.js'
+import { type Maker, SandboxPlanner } from './sandbox.planner.js'
 
 describe('the plan of a sandbox', () => {
   let root: string
@@ -216,6 +216,21 @@ describe('the plan of a sandbox', () => {
         code: 'path_outside_scope',
       })
       await expect(made(at('docs'))).rejects.toMatchObject({ code: 'path_outside_scope' })
+    })
+
+    it('of an application lead its nodes nowhere that it may not write itself', async () => {
+      const app = { node_id: null, cwd: null, scopes: [`svc:files:rw:user:${directory('apps')}`] }
+      directory('apps/inside')
+      symlinkSync(directory('secret'), at('apps/link'))
+      const made = (cwd: string, makers: readonly Maker[] = [app]) =>
+        planner.planFor({ nodeId: newId('node'), cwd, scopes: [], makers })
+      await made(at('apps/inside'))
+      const outside = { code: 'path_outside_scope' }
+      await expect(made(at('apps/link'))).rejects.toMatchObject(outside)
+      await expect(made(at('secret'))).rejects.toMatchObject(outside)
+      await expect(made(at('apps'), [{ ...app, scopes: [] }])).rejects.toMatchObject(outside)
+      const reader = { ...app, scopes: [`svc:files:read:user:${at('apps')}`] }
+      await expect(made(at('apps/inside'), [reader])).rejects.toMatchObject(outside)
     })
   })
 

@@ -24,8 +24,9 @@ export interface PlanOrder {
 }
 
 export interface Maker {
-  readonly node_id: string
-  readonly cwd: string
+  /** Null, and so is `cwd`: the application behind the first of them. */
+  readonly node_id: string | null
+  readonly cwd: string | null
   readonly scopes: readonly string[]
 }
 
@@ -165,13 +166,15 @@ export class SandboxPlanner {
         reach.some((one) => (one.mode === 'write' || mode === 'read') && within(path, one.path))
       const ownTree = (path: string): boolean => tree !== undefined && within(path, tree)
       const beyond = wanted.find((mount) => !sees(mount) && !ownTree(mount.path))
-      if (beyond) throw outside(beyond.path, `the node ${node_id}, which stands behind its making, doesn't see it.`)
+      const who = node_id === null ? 'the application' : `the node ${node_id}`
+      if (beyond) throw outside(beyond.path, `${who}, which stands behind its making, doesn't see it.`)
     }
   }
 
   async #reachOf({ cwd, scopes }: Maker): Promise<Mount[]> {
-    const path = (await realPath(cwd)) ?? resolve(cwd)
-    return [{ path, mode: 'write' }, ...(await this.#granted(scopes))]
+    const granted = await this.#granted(scopes)
+    if (cwd === null) return granted
+    return [{ path: (await realPath(cwd)) ?? resolve(cwd), mode: 'write' }, ...granted]
   }
 
   /** Noted by its real path when the tree was made; a node that may write above it could put a link there since. */
@@ -188,7 +191,8 @@ export class SandboxPlanner {
     for (const maker of makers) {
       const reach = await this.#reachOf(maker)
       const sees = reach.some(({ path, mode }) => mode === 'write' && within(common, path))
-      if (!sees && (await commonOfWorktree((reach[0] as Mount).path)) !== common) return undefined
+      if (sees) continue
+      if (maker.cwd === null || (await commonOfWorktree((reach[0] as Mount).path)) !== common) return undefined
     }
     return common
   }

@@ -110,7 +110,13 @@ describe('canvas.history.search', () => {
   it('shows an application what its own nodes said alone', async () => {
     const ofApp = (appId: string): Context =>
       ownerContext({
-        actor: { kind: 'app', principal: `app:${appId}`, tokenId: 'tok_2', scopes: ['svc:llm', 'svc:act'], appId },
+        actor: {
+          kind: 'app',
+          principal: `app:${appId}`,
+          tokenId: 'tok_2',
+          scopes: ['svc:llm', 'svc:act', 'svc:files:rw:user:/tmp'],
+          appId,
+        },
       })
     const [one, two] = [ofApp("app-o'ne"), ofApp('app-two')]
     const mine = await lifecycle.create({ prompt: 'wombat one' }, one)

@@ -108,7 +108,7 @@ export class JobCarrier implements OnModuleInit {
       node_cwd: node.cwd,
       git_dir: await this.homes.gitDirOf(this.database, node),
       scopes: [...ceiling.scopes],
-      makers: await makersOf(this.nodes, this.database, node),
+      makers: await makersOf({ nodes: this.nodes, ceilings: this.ceilings }, this.database, node),
       consent: await this.gate.requireOn(this.database, host, node),
       token: deriveNodeToken(this.tokenKey, node.id, node.generation),
       base_url: baseUrlOf(this.settings),

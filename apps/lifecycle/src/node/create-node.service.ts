@@ -21,7 +21,7 @@ import { ModelCheck } from './model-check.js'
 import { NodeAccess } from './node.access.js'
 import { handleOf } from './node.handle.js'
 import { requireDepth, requireRoom } from './node.quota.js'
-import { requireReach } from './node.reach.js'
+import { reachOfApp, requireReach } from './node.reach.js'
 import { blank, type NodeRecord, toNode } from './node.record.js'
 import { NodeRepository } from './node.repository.js'
 import { requireLegal } from './node.rules.js'
@@ -102,7 +102,7 @@ export class CreateNodeService {
       const node = this.build(ctx, { ...input, id, place, defaults: kind as KindDefaults }, origin)
       await this.homes.requireUsable(within.tx, node, 'spawn')
       await this.sandbox.requireSomewhere(within.tx, node)
-      await this.requirePlace(within, node)
+      await this.requirePlace(within, node, parent)
       this.nodes.insert(within.tx, node)
       this.nodes.recordTransition(within.tx, {
         nodeId: node.id,
@@ -180,8 +180,10 @@ export class CreateNodeService {
   }
 
   /** Its own worktree was asked for within the reach of who makes it. */
-  private async requirePlace({ actor, tx }: TxContext, node: NodeRecord): Promise<void> {
-    if (actor.nodeId === undefined || node.worktree) return
+  private async requirePlace({ actor, tx }: TxContext, node: NodeRecord, parent: NodeRecord | null): Promise<void> {
+    if (node.worktree) return
+    if (actor.kind === 'app') requireReach(reachOfApp(actor, parent), node.cwd)
+    if (actor.nodeId === undefined) return
     // what it may write now: the grant of its app may have been narrowed since it was made
     requireReach({ ...(await this.nodes.get(tx, actor.nodeId)), scopes: [...actor.scopes] }, node.cwd)
   }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { newId } from '#common/kernel/ids.js'
 import { waitFor } from '#common/testing/wait-for.js'
-import { LifecycleUnderTest, nodeContext } from '../../../../test/support/lifecycle-service.js'
+import { LifecycleUnderTest, nodeContext, ownerContext } from '../../../../test/support/lifecycle-service.js'
 
 describe('where a node lets another work', () => {
   let lifecycle: LifecycleUnderTest
@@ -45,6 +46,57 @@ describe('where a node lets another work', () => {
     expect(launch?.makers.map(({ node_id, cwd }) => [node_id, cwd])).toEqual([
       [child.id, '/srv/project'],
       [maker.id, '/srv/project'],
+    ])
+  })
+})
+
+describe('where an application lets a node work', () => {
+  let lifecycle: LifecycleUnderTest
+  const appId = newId('app')
+  const principal = `app:${appId}`
+  const acting = ['svc:act', 'svc:llm']
+  const scopes = [...acting, 'svc:files:rw:user:/srv/app', 'svc:files:read:user:/photos']
+  const byApp = (more: Record<string, unknown>, held: readonly string[] = scopes) =>
+    lifecycle.create(
+      { scopes: acting, ...more },
+      ownerContext({ actor: { kind: 'app', principal, tokenId: 'tok_1', scopes: [...held], appId } }),
+    )
+  const outside = { code: 'path_outside_scope' }
+
+  beforeAll(async () => {
+    lifecycle = await LifecycleUnderTest.start()
+    const grant = { app_id: appId, scopes, profiles: null, version: 1, status: 'active' as const }
+    await lifecycle.call('lifecycle.grant.changed', { grants: [grant] })
+  })
+  afterAll(() => lifecycle.stop())
+
+  it('is inside of what it may write, and nowhere else of the person’s', async () => {
+    for (const cwd of ['/srv/app', '/srv/app/sub/']) await byApp({ cwd })
+    for (const cwd of ['/', '/srv', '/srv/app2', '/srv/app/../secret', '/photos', '/root'])
+      await expect(byApp({ cwd })).rejects.toMatchObject(outside)
+  })
+
+  it('is nowhere without a scope that says where', async () => {
+    await expect(byApp({ cwd: '/srv/app' }, acting)).rejects.toMatchObject(outside)
+  })
+
+  it('is where a node of its own works, but not where the owner put one below that', async () => {
+    const root = await byApp({ cwd: '/srv/app/own' })
+    await byApp({ parent_id: root.id }, acting)
+    const put = await lifecycle.create({ parent_id: root.id, cwd: '/elsewhere' })
+    await expect(byApp({ parent_id: put.id })).rejects.toMatchObject(outside)
+  })
+
+  it('is told to the host, which follows links, with what it was granted', async () => {
+    const root = await byApp({ cwd: '/srv/app' })
+    const child = await lifecycle.create({ parent_id: root.id }, nodeContext(root.id, 1, { scopes: acting, appId }))
+    const [launch] = await waitFor(() => {
+      const launches = lifecycle.host.launchesOf(child.id)
+      return launches.length > 0 && launches
+    })
+    expect(launch?.makers).toEqual([
+      { node_id: root.id, cwd: '/srv/app', scopes: acting },
+      { node_id: null, cwd: null, scopes },
     ])
   })
 })

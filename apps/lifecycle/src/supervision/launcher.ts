@@ -168,7 +168,7 @@ export class Launcher implements OnModuleInit {
       const order = {
         ...this.order(node, ceiling.scopes),
         git_dir: home?.git_dir ?? null,
-        makers: await makersOf(this.nodes, this.database, node),
+        makers: await makersOf({ nodes: this.nodes, ceilings: this.ceilings }, this.database, node),
         consent: await this.gate.requireOn(this.database, host, node),
       }
       await this.bus.call(contract['host.broker.launch'], systemContext('lifecycle'), order, { target })

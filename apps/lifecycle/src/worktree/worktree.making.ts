@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common'
 import type { NodeCreate } from '#common/contract/node.schema.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
-import { requireReach } from '../node/node.reach.js'
+import { reachOfApp, requireReach } from '../node/node.reach.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { WorktreeCarrier } from './worktree.carrier.js'
 import { WorktreeHomes } from './worktree.home.js'
@@ -50,15 +50,18 @@ export class WorktreeMaking {
     if (!input.worktree) return undefined
     const maker = ctx.actor.nodeId === undefined ? undefined : await this.nodes.find(this.database, ctx.actor.nodeId)
     const parentId = input.root ? undefined : (input.parent_id ?? ctx.actor.nodeId)
-    const cwd = input.cwd ?? (parentId && (await this.nodes.find(this.database, parentId))?.cwd)
+    const parent = parentId === undefined ? undefined : await this.nodes.find(this.database, parentId)
+    const cwd = input.cwd ?? parent?.cwd
     if (!cwd) return undefined
-    if (maker) requireReach(maker, cwd)
+    const reaching = maker ?? (ctx.actor.kind === 'app' ? reachOfApp(ctx.actor, parent ?? null) : undefined)
+    if (reaching) requireReach(reaching, cwd)
     const { branch = branchNameOf(input.name ?? input.kind ?? 'general', nodeId), base = 'HEAD' } = input.worktree
     const found = await this.host.inspect(ctx, { node_id: nodeId, cwd, branch, base })
-    if (maker && (await this.homes.gitDirOf(this.database, maker)) !== found.git_dir) {
+    const own = maker ?? parent
+    if (reaching && (!own || (await this.homes.gitDirOf(this.database, own)) !== found.git_dir)) {
       // a worktree opens its whole repository, which need not lie where the tree does
-      requireReach(maker, found.repository)
-      requireReach(maker, found.git_dir)
+      requireReach(reaching, found.repository)
+      requireReach(reaching, found.git_dir)
     }
     const { path, git_dir, repository, subdir, host_id } = found
     return {

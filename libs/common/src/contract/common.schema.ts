@@ -79,9 +79,9 @@ export const usage = z.object({
 })
 export type Usage = z.infer<typeof usage>
 
-/** For hosts: whom a node has its authority from. */
+/** For hosts: whom a node has its authority from. An application has neither an id of a node nor a place of its own. */
 export const nodeMakers = z
-  .array(z.object({ node_id: nodeId, cwd: z.string(), scopes: z.array(z.string()) }))
+  .array(z.object({ node_id: nodeId.nullable(), cwd: z.string().nullable(), scopes: z.array(z.string()) }))
   .default([])
   .meta({ description: 'The nodes behind its making, the nearest first: it sees nothing that one of them does not' })
 
