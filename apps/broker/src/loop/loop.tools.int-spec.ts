@@ -104,13 +104,20 @@ describe('svc as a tool', () => {
         ['svc', { args: ['push', 'thinking'] }],
         ['svc', { args: ['request', 'POST', '/v1/nodes', `@${secret}`] }],
         ['svc', { args: ['push', '-'] }],
+        ['svc', { args: ['--help'] }],
+        ['svc', { args: ['human', 'list'] }],
+        ['svc', { args: ['sys', 'connect'] }],
       ],
       { scopes: ['svc:llm'] },
     )
     await ended(node)
     expect(node.reports[0]).toMatchObject({ body: 'thinking' })
-    const [, read] = outputsOf(node)
+    const [, read, , help, hidden, owners] = outputsOf(node)
     expect(read).toContain('no files are read here')
+    expect(help).toContain('  node ')
+    expect(help).not.toContain('  human ')
+    expect(hidden).toContain('needs the scope svc:act (scope_missing)')
+    expect(owners).toContain('is for the owner of the daemon (owner_required)')
     expect(JSON.stringify(node.journal)).not.toContain('the secret')
     expect(readFileSync(secret, 'utf8')).toContain('the secret')
   })

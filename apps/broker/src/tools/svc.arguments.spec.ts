@@ -11,11 +11,6 @@ describe('the arguments of svc', () => {
     expect(of('node', 'new', '--engine', 'exec', '--', 'prog', '--token', 'x')).toHaveLength(8)
   })
 
-  it.each(['up', 'down', 'connect', 'doctor', 'tokens'])("refuse sys %s, which is the owner's", (command) => {
-    expect(() => of('sys', command)).toThrow('for the owner of the machine')
-    expect(() => of('--json', 'sys', command)).toThrow('for the owner of the machine')
-  })
-
   it.each(['--base-url', '--token', '--base-url=http://elsewhere', '--token=svc_own_x'])('refuse %s', (option) => {
     expect(() => of('node', 'list', option, 'x')).toThrow('address and token are set already')
   })

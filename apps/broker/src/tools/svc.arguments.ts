@@ -4,12 +4,14 @@ import { ToolError } from './tool.js'
 const argumentsAtMost = 200
 const longest = 100_000
 
-/** What belongs to the owner of the machine; the rest of `sys` only looks. */
-const owners = ['up', 'down', 'connect', 'doctor', 'tokens']
 /** The daemon and the key are given: another address would be told the node's key. */
 const fixed = /^--(base-url|token)(=|$)/
 
-/** @throws ToolError when they are none, or ask for what is not done from inside of a node */
+/**
+ * What the node may not do is the command's to refuse, which knows its scopes.
+ *
+ * @throws ToolError when they are none, or name another daemon or key
+ */
 export const argumentsOf = (input: Record<string, unknown>): string[] => {
   const args = listOf(input, 'args', argumentsAtMost).map((argument, at) => {
     if (typeof argument !== 'string') throw new ToolError(`args[${at}] must be a string.`)
@@ -21,8 +23,5 @@ export const argumentsOf = (input: Record<string, unknown>): string[] => {
   const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
   const option = own.find((argument) => fixed.test(argument))
   if (option) throw new ToolError(`"${option.split('=')[0]}" is not taken here: address and token are set already.`)
-  const [group, command] = own.filter((argument) => !argument.startsWith('-'))
-  if (group === 'sys' && owners.includes(command ?? ''))
-    throw new ToolError(`\`svc sys ${command}\` is for the owner of the machine, not for agents.`)
   return args
 }
