@@ -58,6 +58,11 @@ export const groups: readonly Group[] = [
     load: async () => (await import('./commands/model/model.group.js')).registerModel,
   },
   {
+    name: 'app',
+    summary: 'Register applications, and say what each may do',
+    load: async () => (await import('./commands/app/app.group.js')).registerApp,
+  },
+  {
     name: 'request',
     summary: 'Call any route of the daemon',
     load: async () => (await import('./commands/request.command.js')).registerRequest,

@@ -171,6 +171,7 @@ describe('the loop', () => {
     ['the provider fails for good', { status: 502, code: 'model_error', reason: 'auth', detail: 'bad key' }, 'auth', 1],
     ['nobody knows the model', { status: 422, code: 'model_not_found', detail: 'no such model' }, 'model_not_found', 1],
     ['no model is configured', { status: 503, code: 'model_not_configured', retryable: false }, 'model_not_found', 1],
+    ['its app has lost its grant', { status: 403, code: 'grant_revoked', retryable: false }, 'grant', 1],
     [
       'the wait would be long',
       { status: 502, code: 'model_error', reason: 'rate_limit', retry_after_ms: 600_000 },

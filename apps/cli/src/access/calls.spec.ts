@@ -27,6 +27,7 @@ const samples: Readonly<Record<string, string>> = {
 }
 /** Lines of commands that take more than their arguments. */
 const lines: Readonly<Record<string, readonly string[]>> = {
+  'svc app set': ['app', 'set', 'x', '--name', 'y'],
   'svc bash': ['bash', 'true'],
   'svc file list': ['file', 'list', '/'],
   'svc file read': ['file', 'read', '/etc/hostname'],

@@ -14,6 +14,7 @@ describe('the lines of a fault', () => {
       `held until its provider answers; tried at ${retry_at} in any case (failed 3 times since ${since})`,
     )
     expect(retryLine({ kind: 'auth', message: 'm', since, held_for: 'credential' })).toContain('svc model add')
+    expect(retryLine({ kind: 'grant', message: 'm', since, held_for: 'grant' })).toContain('svc app grant')
     expect(retryLine({ kind: 'other', message: 'm', since })).toBeNull()
   })
 })
