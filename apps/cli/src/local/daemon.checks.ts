@@ -1,6 +1,7 @@
 import type { Client, SvcError, SystemStatus } from '#sdk/index.js'
 import type { Finding } from './finding.js'
 import { sandboxChecks } from './sandbox.checks.js'
+import { trustChecks } from './trust.checks.js'
 
 /** What only a running daemon can say. */
 export const daemonChecks = async (client: Client): Promise<Finding[]> => {
@@ -20,6 +21,7 @@ export const daemonChecks = async (client: Client): Promise<Finding[]> => {
       ...databaseCheck(status),
       hostCheck(status),
       ...(await sandboxChecks(client)),
+      ...(await trustChecks(client)),
       modelCheck(readiness),
     ]
   } catch (error) {

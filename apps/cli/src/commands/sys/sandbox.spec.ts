@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { trusted } from '../../../../../test/support/doctor-answers.js'
 import { SvcCommand } from '../../../../../test/support/svc-command.js'
 import { json, problem } from '../../../../../test/support/wire-server.js'
 
@@ -84,9 +85,10 @@ describe('svc sys doctor', () => {
     const answers: Record<string, unknown> = {
       '/v1/status': status,
       '/v1/sandbox': sandbox,
+      ...trusted,
       '/v1/model-auth/readiness': { ready: false, providers: [], strengths: [], remedy: 'add one' },
     }
-    svc.wire.says((response, request) => json(answers[request.path])(response, request))
+    svc.wire.says((response, request) => json(answers[request.path.split('?')[0] as string])(response, request))
     const { out } = await svc.run(['sys', 'doctor', '--json'])
     const { findings } = JSON.parse(out) as { findings: { name: string; state: string; remedy?: string }[] }
     return findings.find(({ name }) => name === 'sandbox')
