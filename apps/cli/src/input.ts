@@ -114,3 +114,6 @@ export const wholeNumber = (text: string): number => {
   if (!/^\d+$/.test(text)) throw new UsageError(`${text} is not a whole number`)
   return Number(text)
 }
+
+/** An option that may be given several times. */
+export const repeated = (text: string, before: readonly string[] = []): string[] => [...before, text]

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { BashResult } from '#sdk/index.js'
 import { UsageError } from '../failure.js'
-import { standardInput } from '../input.js'
+import { repeated, standardInput } from '../input.js'
 import { command, performs } from '../invocation.js'
 import type { Shell } from '../shell.js'
 
@@ -31,7 +31,7 @@ What stands after -- is a program with its arguments; one word alone is a comman
   })
     .option('--cwd <directory>', 'working directory; this one unless given')
     .option('--timeout <time>', 'ms, or with a unit: 30s, 5m; two minutes unless given, ten at most')
-    .option('--env <NAME=value>', 'more environment; may be repeated', collected)
+    .option('--env <NAME=value>', 'more environment; may be repeated', repeated)
     .option('--stdin', 'send standard input')
   performs<BashOptions>(made, shell, async ({ client, out, json, options }, given) => {
     const body = {
@@ -83,8 +83,6 @@ const commandOf = (given: string | undefined, trailing: readonly string[]): stri
 
 /** A word that the shell takes as it is. */
 const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
-
-const collected = (text: string, before: readonly string[] = []): string[] => [...before, text]
 
 const units = { ms: 1, s: 1000, m: 60_000 } as const
 

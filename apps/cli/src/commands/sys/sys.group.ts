@@ -6,6 +6,7 @@ import { registerDown } from './down.command.js'
 import { registerRetention } from './retention.command.js'
 import { registerSandbox } from './sandbox.command.js'
 import { registerStatus } from './status.command.js'
+import { registerTokens } from './tokens/tokens.group.js'
 import { registerUp } from './up.command.js'
 import { registerVersion } from './version.command.js'
 
@@ -16,6 +17,7 @@ export const registerSys = (program: Command, shell: Shell): void => {
   registerUp(sys, shell)
   registerDown(sys, shell)
   registerConnect(sys, shell)
+  registerTokens(sys, shell)
   registerDoctor(sys, shell)
   registerSandbox(sys, shell)
   registerRetention(sys, shell)
