@@ -12,6 +12,7 @@ import { commonHeaders } from './http/common.headers.js'
 import { edgeHook } from './http/edge.hook.js'
 import { ProblemFilter } from './http/problem.filter.js'
 import { requestIdOf } from './http/request.context.js'
+import { stateOf } from './http/request.state.js'
 import { GatewayListeners } from './listener/gateway.listeners.js'
 import { OwnerToken } from './tokens/owner.token.js'
 
@@ -29,7 +30,10 @@ export const openGateway = async (module: DynamicModule, { log }: ServiceSetup):
     // only what fastify refuses before any hook or handler, such as an address that can't be decoded
     frameworkErrors: (error: unknown, request: unknown, reply: unknown) => {
       const { id } = request as FastifyRequest
-      ;(reply as FastifyReply).headers({ ...commonHeaders, 'x-request-id': id })
+      ;(reply as FastifyReply).headers({
+        ...commonHeaders(stateOf(request as FastifyRequest).secure),
+        'x-request-id': id,
+      })
       filter?.answer(error, request as FastifyRequest, reply as FastifyReply)
     },
   })

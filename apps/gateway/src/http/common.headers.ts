@@ -1,7 +1,7 @@
 import { version } from '#common/kernel/version.js'
 
-/** On every response. Nothing here is a page: no script, no frame, no cache, no guessing of types. */
-export const commonHeaders = {
+/** Nothing here is a page: no script, no frame, no cache, no guessing of types. */
+const plain: Readonly<Record<string, string>> = {
   'svc-version': version,
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -12,5 +12,8 @@ export const commonHeaders = {
   vary: 'Origin',
 }
 
-/** Where the client's connection is encrypted. It binds the whole name, so that it is short and says nothing of others below. */
-export const strictTransport = 'max-age=2592000'
+/** It binds a whole name with all its ports: for a month only, and not the names below it. */
+const secured = { ...plain, 'strict-transport-security': 'max-age=2592000' }
+
+/** Headers of every response, refusals too. @param secure whether the client's connection is encrypted */
+export const commonHeaders = (secure: boolean): Readonly<Record<string, string>> => (secure ? secured : plain)

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SvcError } from '#common/kernel/errors.js'
 import type { AllowedHosts } from './allowed.hosts.js'
 import type { AllowedOrigins } from './allowed.origins.js'
-import { commonHeaders, strictTransport } from './common.headers.js'
+import { commonHeaders } from './common.headers.js'
 import { allowReading, answerPreflight, isPreflight } from './cors.js'
 import { type RequestState, stateOf } from './request.state.js'
 
@@ -57,8 +57,7 @@ const requireOrigin = (
 export const edgeHook = ({ hosts, origins, isDraining }: Edge) => {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const state = stateOf(request)
-    reply.headers(commonHeaders).header('x-request-id', request.id)
-    if (state.secure) reply.header('strict-transport-security', strictTransport)
+    reply.headers(commonHeaders(state.secure)).header('x-request-id', request.id)
     if (isDraining() || state.entrance.closing) reply.header('connection', 'close')
     requireFewHeaders(request)
     requireHost(state, request, hosts)

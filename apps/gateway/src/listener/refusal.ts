@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import type { ErrorCode } from '#common/contract/errors.js'
 import type { Clock } from '#common/kernel/clock.js'
 import { SvcError } from '#common/kernel/errors.js'
@@ -15,7 +16,7 @@ const refused = new WeakSet<Duplex>()
 /** Whether the connection was refused: nothing that came by it is to be done any more. */
 export const isRefused = (socket: Duplex): boolean => refused.has(socket)
 
-const answerOf = (code: ErrorCode) => {
+const answerOf = (code: ErrorCode, socket: Duplex | null) => {
   const requestId = randomUUID()
   const { status, headers, body } = problemOf(new SvcError(code), requestId)
   const text = JSON.stringify(body)
@@ -23,7 +24,7 @@ const answerOf = (code: ErrorCode) => {
     status,
     text,
     fields: {
-      ...commonHeaders,
+      ...commonHeaders(socket instanceof TLSSocket),
       ...headers,
       'x-request-id': requestId,
       connection: 'close',
@@ -36,7 +37,7 @@ const answerOf = (code: ErrorCode) => {
 export const refuse = (socket: Duplex, code: ErrorCode, clock: Clock): void => {
   if (refused.has(socket)) return
   refused.add(socket)
-  const { status, text, fields } = answerOf(code)
+  const { status, text, fields } = answerOf(code, socket)
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`)
   socket.once(
@@ -47,6 +48,6 @@ export const refuse = (socket: Duplex, code: ErrorCode, clock: Clock): void => {
 
 /** As `refuse`, in its turn behind what the connection was promised before. */
 export const refuseInTurn = (response: ServerResponse, code: ErrorCode): void => {
-  const { status, text, fields } = answerOf(code)
+  const { status, text, fields } = answerOf(code, response.socket)
   response.writeHead(status, fields).end(text)
 }

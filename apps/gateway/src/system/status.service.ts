@@ -67,7 +67,6 @@ export class StatusService {
     const [database, redis, writer, models] = await Promise.all([
       this.#database(),
       this.#redis(),
-      ...this.access.listen.map(listenerPart),
       this.#ask(contract['lifecycle.status'], ctx),
       this.#ask(contract['models.ready'], ctx),
     ])
@@ -77,6 +76,7 @@ export class StatusService {
       { name: 'bus', state: this.bus.connected ? 'ready' : 'absent', detail: null, version: null },
       database,
       redis,
+      ...this.access.listen.map(listenerPart),
       'answer' in writer
         ? { name: 'lifecycle', state: 'ready', detail: null, version: writer.answer.version }
         : absent('lifecycle', writer.error),
