@@ -44,6 +44,11 @@ const ofQuestion =
     return { at: { id }, body, other: { at: { id }, body: other } }
   }
 
+const nameOf = (operation: string): string => operation.toLowerCase().replaceAll(/[^a-z]+/g, '-')
+
+/** A token is told once. */
+const withoutSecret = ({ token: _, ...rest }: Record<string, unknown>): unknown => rest
+
 /** The node as it was when the removal began, with the worktree as it is. */
 const endOfWorktree: Setting = async (stage) => {
   const at = { id: await stage.inWorktree() }
@@ -132,6 +137,22 @@ export const scenes: Readonly<Record<string, Setting>> = {
     const body = { cwd: stage.daemon.workDir, command: `printf x >> ${file}; echo $RANDOM` }
     const effects = () => readFileSync(file, 'utf8').length
     return { body, other: { body: { ...body, stdin: 'x' } }, effects }
+  },
+  'apps.create': async ({ daemon }, name) => {
+    const body = { name: nameOf(name), scopes: ['svc:llm'] }
+    const effects = async () => (await daemon.rows('SELECT 1 FROM gateway.apps WHERE name = $1', [body.name])).length
+    return { body, other: { body: { ...body, description: 'another' } }, effects }
+  },
+  'tokens.create': async (stage, name) => {
+    const app = await stage.app(nameOf(name))
+    const effects = async () => (await stage.tokensOf(app)).length
+    return { body: { app }, other: { body: { app, scopes: [] } }, same: withoutSecret, effects }
+  },
+  'tokens.rotate': async (stage, name) => {
+    const app = await stage.app(nameOf(name))
+    const { id } = await stage.daemon.client().request<{ id: string }>('POST', '/v1/tokens', { app })
+    const effects = async () => (await stage.tokensOf(app)).length - 1
+    return { at: { id }, body: {}, other: { at: { id }, body: { overlap: 9 } }, same: withoutSecret, effects }
   },
   'llm.call': async ({ mock }, name) => {
     const body = (text: string) => ({ messages: [{ role: 'user', content: [{ type: 'text', text }] }] })

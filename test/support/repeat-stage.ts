@@ -96,6 +96,16 @@ export class RepeatStage {
     return id
   }
 
+  /** An app that may call models. */
+  async app(name: string): Promise<string> {
+    const body = { name, scopes: ['svc:llm'] }
+    return (await this.daemon.client().request<{ id: string }>('POST', '/v1/apps', body)).id
+  }
+
+  tokensOf(app: string): Promise<unknown[]> {
+    return this.daemon.rows('SELECT 1 FROM gateway.tokens WHERE app_id = $1', [app])
+  }
+
   /** The token of a node's process. */
   async tokenOf(id: string): Promise<string> {
     const key = Buffer.from(readFileSync(join(this.daemon.data.path, 'keys/node-token.key'), 'utf8'), 'base64')
