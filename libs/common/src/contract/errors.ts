@@ -165,7 +165,8 @@ export const errorCodes = define({
   host_forbidden: {
     kind: 'forbidden',
     title: 'The daemon is not called by this name',
-    remedy: 'Call it by its own address, or let the owner add the name: `svc sys connect --listen <name>:<port>`.',
+    remedy:
+      'Call it by its own address, or let the owner add the name: `svc request PATCH /v1/access \'{"hosts":["<name>"]}\'`.',
   },
   origin_forbidden: {
     kind: 'forbidden',

@@ -51,7 +51,7 @@ export const errorCodes = {
   publish_token_only: { kind: 'forbidden', retryable: false, remedy: "Use the owner's token, or one that was minted for an app." },
   grant_revoked: { kind: 'forbidden', retryable: false, remedy: "The owner gives it back with `svc app grant <app> <scopes>`; what runs for the app rests until then." },
   listener_forbidden: { kind: 'forbidden', retryable: false, remedy: "Call the owner's listener, or use the routes of the application listener." },
-  host_forbidden: { kind: 'forbidden', retryable: false, remedy: "Call it by its own address, or let the owner add the name: `svc sys connect --listen <name>:<port>`." },
+  host_forbidden: { kind: 'forbidden', retryable: false, remedy: "Call it by its own address, or let the owner add the name: `svc request PATCH /v1/access '{\"hosts\":[\"<name>\"]}'`." },
   origin_forbidden: { kind: 'forbidden', retryable: false, remedy: "On the application listener the app names its origins (`svc app update <app> --origin <origin>`); on the owner’s the owner does (`svc sys connect --origin <origin>`)." },
   path_outside_scope: { kind: 'forbidden', retryable: false, remedy: "Stay inside the working directory and the mounted directories." },
   file_access_denied: { kind: 'forbidden', retryable: false, remedy: "Change its permissions, or let the daemon run as an account that may; what is not on a disk, like /proc, is for a command." },
