@@ -42,6 +42,8 @@ export class AuditLog implements BeforeApplicationShutdown {
   #queue: Waiting[] = []
   #writing: Promise<void> | undefined
   #callOff: (() => void) | undefined
+  /** When gathered lines are looked at next (monotonic ms). */
+  #wakesAt = Number.POSITIVE_INFINITY
   #callOffRetry: (() => void) | undefined
   /** Lines for which there was no room. */
   #lost = 0
@@ -99,9 +101,11 @@ export class AuditLog implements BeforeApplicationShutdown {
 
   #schedule(): void {
     const due = this.#fold.due
-    if (this.#callOff || due === undefined) return
+    if (due === undefined || due >= this.#wakesAt) return
+    this.#callOff?.()
+    this.#wakesAt = due
     this.#callOff = this.clock.after(Math.max(0, due - this.clock.monotonic()), () => {
-      this.#callOff = undefined
+      this.#wakesAt = Number.POSITIVE_INFINITY
       this.#gather(false)
       this.#schedule()
     })

@@ -29,7 +29,9 @@ export interface Shown {
 }
 
 const refusal = (retryAfterMs: number): SvcError =>
-  new SvcError('rate_limited', 'Too many wrong tokens came from this address.', { retry_after_ms: Math.ceil(retryAfterMs) })
+  new SvcError('rate_limited', 'Too many wrong tokens came from this address.', {
+    retry_after_ms: Math.ceil(retryAfterMs),
+  })
 
 /**
  * Makes guessing slow: an address is told to wait after so many wrong tokens, and after fewer wrong secrets for one and the

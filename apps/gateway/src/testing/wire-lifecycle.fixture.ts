@@ -143,6 +143,8 @@ export class WireLifecycle {
         next_cursor: null,
         has_more: false,
       }),
+      'focuses.list': () => ({ data: [], next_cursor: null, has_more: false }),
+      'focuses.set': (_ctx, input: object) => input,
       'nodes.interrupt': () => ({ interrupted: true }),
       'nodes.outcome': (ctx) =>
         new Promise((_, reject) =>
