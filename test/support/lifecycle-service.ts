@@ -26,7 +26,7 @@ import { verifyNodeToken } from '../../libs/common/src/kernel/tokens.js'
 import { version } from '../../libs/common/src/kernel/version.js'
 import { joinBus, type TestPeer } from '../../libs/common/src/testing/bus.js'
 import { type TestDatabase, testDatabase } from '../../libs/common/src/testing/database.js'
-import { testNats } from '../../libs/common/src/testing/nats.js'
+import { natsUrlAs, testNats } from '../../libs/common/src/testing/nats.js'
 import { waitFor } from '../../libs/common/src/testing/wait-for.js'
 import { type Launch, PlayedHost } from './played-host.js'
 
@@ -193,7 +193,7 @@ export class LifecycleUnderTest {
     const parsed = settings.parse({
       SVC_DATA_DIR: this.dataDir,
       DATABASE_URL: this.database.urlFor('lifecycle'),
-      NATS_URL: this.nats,
+      NATS_URL: natsUrlAs(this.nats, 'lifecycle'),
       SVC_RECONCILE_MS: 100,
       SVC_LEASE_HOLDER: 'one',
       ...this.options.settings,

@@ -20,7 +20,7 @@ import { type RunningService, startService } from '../../libs/common/src/kernel/
 import { joinBus, type TestPeer } from '../../libs/common/src/testing/bus.js'
 import { type TestDatabase, testDatabase } from '../../libs/common/src/testing/database.js'
 import { MockModel } from '../../libs/common/src/testing/mock-model.js'
-import { testNats } from '../../libs/common/src/testing/nats.js'
+import { natsUrlAs, testNats } from '../../libs/common/src/testing/nats.js'
 
 export interface ModelsReplica {
   readonly service: RunningService
@@ -74,7 +74,11 @@ export const startModels = async (limits: Partial<CallLimits> = {}): Promise<Mod
 
   const replica = async (own: Partial<CallLimits> = limits): Promise<ModelsReplica> => {
     const lines: string[] = []
-    const parsed = settings.parse({ SVC_DATA_DIR: dataDir, DATABASE_URL: database.urlFor('models'), NATS_URL: nats })
+    const parsed = settings.parse({
+      SVC_DATA_DIR: dataDir,
+      DATABASE_URL: database.urlFor('models'),
+      NATS_URL: natsUrlAs(nats, 'models'),
+    })
     const definition = {
       name: 'models' as const,
       module: (setup: Parameters<typeof ModelsModule.forRoot>[0]) =>

@@ -6,6 +6,7 @@ import { contract } from '../../libs/common/src/contract/index.js'
 import type { BrokerExit } from '../../libs/common/src/contract/internal.operations.js'
 import { systemContext } from '../../libs/common/src/kernel/context.js'
 import { joinBus, type TestPeer } from '../../libs/common/src/testing/bus.js'
+import { natsUrlAs } from '../../libs/common/src/testing/nats.js'
 import { waitFor } from '../../libs/common/src/testing/wait-for.js'
 import { readProcesses } from '../../libs/machine/src/process/process-table.js'
 import type { PlayedNode } from './broker-routes.js'
@@ -56,7 +57,7 @@ export class RunningHost {
       env: {
         PATH: process.env.PATH,
         HOME: process.env.HOME,
-        NATS_URL: this.natsUrl,
+        NATS_URL: natsUrlAs(this.natsUrl, 'host'),
         SVC_DATA_DIR: this.dataDir,
         SVC_LOG_LEVEL: 'warn',
         OPENAI_API_KEY: 'sk-never-seen',

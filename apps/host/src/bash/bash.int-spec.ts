@@ -17,6 +17,7 @@ import { type Context, systemContext } from '#common/kernel/context.js'
 import { isSvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
 import { joinBus, type TestPeer } from '#common/testing/bus.js'
+import { natsUrlAs } from '#common/testing/nats.js'
 import { NatsProcess } from '#common/testing/nats-process.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { readProcesses } from '#machine/process/process-table.js'
@@ -49,7 +50,7 @@ const startHost = async (): Promise<void> => {
       HOME: process.env.HOME,
       TZ: 'Europe/Berlin',
       ...secrets,
-      NATS_URL: nats.url,
+      NATS_URL: natsUrlAs(nats.url, 'host'),
       SVC_DATA_DIR: dataDir,
       SVC_LOG_LEVEL: 'warn',
       SVC_BASH_CAP: '4',

@@ -19,6 +19,7 @@ import { type Actor, systemContext } from '#common/kernel/context.js'
 import { isSvcError, SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
 import { joinBus, type TestPeer } from '#common/testing/bus.js'
+import { natsUrlAs } from '#common/testing/nats.js'
 import { NatsProcess } from '#common/testing/nats-process.js'
 import { waitFor } from '#common/testing/wait-for.js'
 
@@ -54,7 +55,7 @@ beforeAll(async () => {
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
-      NATS_URL: nats.url,
+      NATS_URL: natsUrlAs(nats.url, 'host'),
       SVC_DATA_DIR: dataDir,
       SVC_LOG_LEVEL: 'warn',
     },

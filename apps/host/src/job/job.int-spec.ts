@@ -11,6 +11,7 @@ import { systemContext } from '#common/kernel/context.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
 import { joinBus, type TestPeer } from '#common/testing/bus.js'
+import { natsUrlAs } from '#common/testing/nats.js'
 import { NatsProcess } from '#common/testing/nats-process.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { readProcesses } from '#machine/process/process-table.js'
@@ -68,7 +69,7 @@ class JobHost {
       env: {
         PATH: process.env.PATH,
         HOME: process.env.HOME,
-        NATS_URL: this.natsUrl,
+        NATS_URL: natsUrlAs(this.natsUrl, 'host'),
         SVC_DATA_DIR: this.dataDir,
         SVC_LOG_LEVEL: 'warn',
         SVC_BROKER_WARM: '0',

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { contract } from '#common/contract/index.js'
+import { natsUrlAs } from '#common/testing/nats.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import {
   answered,
@@ -39,7 +40,7 @@ const startProcess = async (): Promise<ChildProcess> => {
       PATH: process.env.PATH,
       SVC_DATA_DIR: models.url.dataDir,
       DATABASE_URL: models.database.urlFor('models'),
-      NATS_URL: models.url.nats,
+      NATS_URL: natsUrlAs(models.url.nats, 'models'),
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -82,7 +82,8 @@ const cancelsOf = (service: ServiceName): string[] =>
     called === 'host' ? `svc.cancel.host.*.${service}` : subjects.cancel(called as ServiceName, service),
   )
 
-const services = Object.keys(reach) as ServiceName[]
+/** Every service with a user on the bus. */
+export const busServices = Object.keys(reach) as ServiceName[]
 const tail = ['svc.evt.node.>', 'svc.live.>']
 
 /** Whether a subject is one that a pattern names: `*` stands for a token, `>` for all that follow. */
@@ -98,7 +99,7 @@ const covers = (pattern: string, subject: string): boolean => {
 export const permissionsOf = (service: ServiceName): { publish: string[]; subscribe: string[] } => {
   const { calls, tail: part, own = [] } = reach[service]
   // answers go to those who ask it; those whom it asks for a stream hear how much of it was read
-  const partners = services.filter((other) => other in calls || service in reach[other].calls)
+  const partners = busServices.filter((other) => other in calls || service in reach[other].calls)
   return {
     publish: [
       ...partners.map((other) => `${subjects.inbox(other)}.>`),

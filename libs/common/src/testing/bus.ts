@@ -10,6 +10,7 @@ import { Inbox } from '../kernel/bus/inbox.js'
 import { Neighbours } from '../kernel/bus/neighbours.js'
 import { systemClock } from '../kernel/clock.js'
 import { subjects } from '../kernel/subjects.js'
+import { natsUrlAs } from './nats.js'
 
 let near: Neighbours | undefined
 
@@ -25,9 +26,11 @@ export interface PeerOptions {
   readonly pulse?: Pulse
   readonly capacity?: number
   readonly hostId?: string
+  /** `all`: for operations and listeners that no service has. Else it has the rights of its service. */
+  readonly rights?: 'all'
 }
 
-/** A service on the bus without its Nest application: to call, or to play a service that the one under test calls. */
+/** A service on the bus, with its rights there, without its Nest application: to call, or to play a service that the one under test calls. */
 export interface TestPeer {
   readonly bus: Bus
   readonly server: BusServer
@@ -39,7 +42,7 @@ export interface TestPeer {
 }
 
 export const joinBus = async (url: string, service: ServiceName, options: PeerOptions = {}): Promise<TestPeer> => {
-  const { operations = [], handlers = {}, pulse, capacity, hostId } = options
+  const { operations = [], handlers = {}, pulse, capacity, hostId, rights } = options
   const logged: Record<string, unknown>[] = []
   const sink = new Writable({
     write: (line: Buffer, _encoding, done) => {
@@ -49,7 +52,7 @@ export const joinBus = async (url: string, service: ServiceName, options: PeerOp
   })
   const log = pino({ level: 'debug' }, sink)
   const connection = await BusConnection.open({
-    url,
+    url: rights === 'all' ? url : natsUrlAs(url, service),
     name: `test-${service}`,
     clock: systemClock,
     log,

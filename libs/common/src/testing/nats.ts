@@ -1,21 +1,42 @@
 import { randomInt } from 'node:crypto'
+import type { ServiceName } from '../contract/define.js'
+import { busServices, permissionsOf } from '../kernel/subjects.js'
 import { required, workerNumber } from './test-environment.js'
 
 export interface TestNats {
+  /** Of a user who may do everything within the suite. */
   url: string
 }
 
 /** So many that two suites of one run hardly draw the same; the server still starts within 100 ms. */
 const accounts = 1000
 const nameOf = (account: number): string => `suite-${account}`
+const suiteUser = /^suite-\d+$/
 
-/** Configuration of a NATS server whose accounts, each with one user, hear nothing of each other; nobody else gets in. */
+/**
+ * Configuration of a NATS server whose accounts hear nothing of each other; nobody else gets in. Each has a user with all
+ * rights, and one a service with that service's own.
+ */
 export function natsAccountsConfig(): string {
+  const rights = busServices.map((service) => {
+    const { publish, subscribe } = permissionsOf(service)
+    return `${service}_rights: ${JSON.stringify({ publish: { allow: publish }, subscribe: { allow: subscribe } })}`
+  })
   const named = Array.from({ length: accounts }, (_, account) => {
     const name = nameOf(account)
-    return `  ${name}: { users: [{ user: ${name}, password: ${name} }] }`
+    const users = busServices.map(
+      (service) => `{ user: ${name}-${service}, password: ${name}, permissions: $${service}_rights }`,
+    )
+    return `  ${name}: { users: [{ user: ${name}, password: ${name} }, ${users.join(', ')}] }`
   })
-  return ['accounts {', ...named, '}', ''].join('\n')
+  return [...rights, 'accounts {', ...named, '}', ''].join('\n')
+}
+
+/** The bus of a suite as a service reaches it: with the rights of its user. Any other bus stays as it is. */
+export function natsUrlAs(url: string, service: ServiceName): string {
+  const address = new URL(url)
+  if (suiteUser.test(address.username)) address.username += `-${service}`
+  return address.href
 }
 
 /** The bus of one account; an account that does not exist is refused by the server. */

@@ -25,7 +25,7 @@ const serveEcho = (method = async (_ctx: Context, input: unknown): Promise<unkno
   serve({ operations: [probe.echo], handlers: { 'probe.echo': method } })
 
 beforeAll(async () => {
-  gateway = await joinBus(testNats().url, 'gateway')
+  gateway = await joinBus(testNats().url, 'gateway', { rights: 'all' })
 })
 
 afterAll(() => gateway.close())
@@ -295,7 +295,7 @@ describe('servers', () => {
 
 describe('the tail', () => {
   it('reaches all who follow, by wildcard, as callback and as iterable', async () => {
-    const other = await joinBus(testNats().url, 'gateway')
+    const other = await joinBus(testNats().url, 'gateway', { rights: 'all' })
     peers.push(other)
     const heard: string[] = []
     const stop = gateway.bus.subscribe<{ n: number }>(subjects.nodesLive(), ({ subject, payload }) =>

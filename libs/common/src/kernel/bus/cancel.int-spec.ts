@@ -26,7 +26,7 @@ const serveEcho = (): Promise<TestPeer> =>
   serve({ operations: [probe.echo], handlers: { 'probe.echo': async (_ctx, input) => input } })
 
 beforeAll(async () => {
-  gateway = await joinBus(testNats().url, 'gateway')
+  gateway = await joinBus(testNats().url, 'gateway', { rights: 'all' })
 })
 
 afterAll(() => gateway.close())
@@ -160,7 +160,7 @@ describe('the server of a call that was left', () => {
   it('hears at the next beat that the caller was killed', async () => {
     const { work, begun, left } = untilLeft()
     await serve({ operations: [probe.wait], handlers: { 'probe.wait': work }, pulse })
-    const caller = await joinBus(testNats().url, 'gateway')
+    const caller = await joinBus(testNats().url, 'gateway', { rights: 'all' })
     const call = failure(caller.bus.call(probe.wait, asked(), {}, { timeout: 600_000 }))
     await begun
     await caller.connection.drain()

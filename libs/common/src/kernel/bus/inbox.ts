@@ -21,7 +21,6 @@ export interface Waiter {
 export class Inbox {
   readonly #waiters = new Map<string, Waiter>()
   readonly #prefix: string
-  #count = 0
 
   private constructor(
     private readonly connection: BusConnection,
@@ -56,10 +55,12 @@ export class Inbox {
     return this.#waiters.size
   }
 
-  /** Gives the waiter an address. It stays until `close`. */
+  /**
+   * Gives the waiter an address, which stays until `close`. Nobody can guess it: whoever was asked may answer, and none
+   * of the others that may publish to this inbox.
+   */
   open(waiter: Waiter): string {
-    this.#count += 1
-    const key = this.#count.toString(36)
+    const key = crypto.randomUUID()
     this.#waiters.set(key, waiter)
     return this.#prefix + key
   }
