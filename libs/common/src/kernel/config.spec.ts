@@ -25,7 +25,7 @@ describe('the base URL that brokers and clients are told', () => {
 describe('settings', () => {
   it('of an unknown name are refused, those of clients left alone', () => {
     expect(() => loadSettings(env({ SVC_OWNER_LISTN: '127.0.0.1:1' }))).toThrow('SVC_OWNER_LISTN')
-    expect(() => loadSettings(env({ SVC_TOKEN: 'x', SVC_NODE_ID: 'y' }))).not.toThrow()
+    expect(() => loadSettings(env({ SVC_TOKEN: 'x', SVC_TOKEN_FILE: 'z', SVC_NODE_ID: 'y' }))).not.toThrow()
   })
 
   it('are all told in docs/operations.md', () => {
