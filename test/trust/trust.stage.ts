@@ -75,6 +75,21 @@ export class TrustStage {
     return this.voice(deriveNodeToken(key, id, generation))
   }
 
+  /** A registered app with this grant. */
+  async app(scopes: readonly string[]): Promise<string> {
+    this.#made += 1
+    const { status, body } = await this.owner('POST /v1/apps', { name: `app${this.#made}`, scopes })
+    if (status !== 201) throw new Error(`no app: ${JSON.stringify(body)}`)
+    return body.id
+  }
+
+  /** What a token of the app may do; it follows the grant unless it has a list. */
+  async asApp(app: string, scopes?: readonly string[]): Promise<Voice> {
+    const { status, body } = await this.owner('POST /v1/tokens', { app, ...(scopes && { scopes }) })
+    if (status !== 201) throw new Error(`no token: ${JSON.stringify(body)}`)
+    return this.voice(body.token)
+  }
+
   /** A resident program that waits; in a directory of its own. */
   waiting(body: Partial<NodeCreate> = {}): Promise<Node> {
     const exec = { engine: 'exec' as const, exec: { argv: ['cat'] } }
