@@ -111,6 +111,21 @@ describeWithEngine('docker compose up --build --wait', () => {
     expect(command.text).toContain('all the way')
   })
 
+  it('lets each service into the database and onto the bus as itself, and lifecycle alone to the canvas', async () => {
+    const look = `import pg from 'pg'
+      import { readFileSync } from 'node:fs'
+      const read = (name) => readFileSync('/secrets/' + name, 'utf8').trim()
+      const client = new pg.Client(read('database_url'))
+      await client.connect()
+      const { rows } = await client.query("SELECT current_user AS role, has_schema_privilege('canvas', 'USAGE') AS canvas")
+      await client.end()
+      console.log(JSON.stringify({ ...rows[0], bus: new URL(read('nats_url')).username }))`
+    for (const name of ['gateway', 'lifecycle', 'models']) {
+      const { stdout } = await daemon.compose('exec', '-T', name, 'node', '--input-type=module', '--eval', look)
+      expect(JSON.parse(stdout)).toEqual({ role: `svc_${name}`, canvas: name === 'lifecycle', bus: name })
+    }
+  })
+
   it('gives the containers of nodes no secret but the bus credential of the host', async () => {
     const { stdout } = await daemon.compose('exec', '-T', 'host', 'sh', '-c', 'ls /secrets; env')
 
