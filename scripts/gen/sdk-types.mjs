@@ -23,7 +23,8 @@ export function entryOfPage(schema) {
 function declarationOf(name, schema) {
   const doc = docComment(facts(schema))
   const entry = entryOfPage(schema)
-  if (entry)
+  // one that says more than what a page says is written out
+  if (entry && Object.keys(schema.properties).length === 3)
     return `${doc}export interface ${name} {\n  data: ${arrayOf(entry)}\n  next_cursor: string | null\n  has_more: boolean\n}\n`
   const fields = Object.keys(schema.properties ?? {}).length
   return fields && !schema.additionalProperties

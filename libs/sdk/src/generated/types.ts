@@ -217,6 +217,18 @@ export interface AuditPage {
   data: AuditEntry[]
   next_cursor: string | null
   has_more: boolean
+  /** The last line that was pruned: the first kept one follows its hash. */
+  anchor: {
+    /** At least 0. */
+    seq: number
+    hash: string
+  }
+  /** The newest line. */
+  head: {
+    /** At least 0. */
+    seq: number
+    hash: string
+  }
 }
 
 export interface BashCommand {
@@ -519,7 +531,9 @@ export interface FileEntry {
 }
 
 export interface FileList {
+  path: string
   data: FileEntry[]
+  truncated: boolean
   next_cursor: string | null
   has_more: boolean
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Shell } from '../../shell.js'
+import { registerAudit } from './audit.command.js'
 import { registerConnect } from './connect.command.js'
 import { registerDoctor } from './doctor.command.js'
 import { registerDown } from './down.command.js'
@@ -21,4 +22,5 @@ export const registerSys = (program: Command, shell: Shell): void => {
   registerDoctor(sys, shell)
   registerSandbox(sys, shell)
   registerRetention(sys, shell)
+  registerAudit(sys, shell)
 }
