@@ -172,7 +172,7 @@ export const errorCodes = define({
     kind: 'forbidden',
     title: 'Pages of this origin may not call here',
     remedy:
-      'On the application listener the app names its origins (`svc app update <app> --origin <origin>`); on the owner’s the owner does (`svc sys connect --origin <origin>`).',
+      'On the application listener the app names its origins (`svc app set <app> --origin <origin>`); on the owner’s the owner does (`svc sys connect --origin <origin>`).',
   },
   path_outside_scope: {
     kind: 'forbidden',

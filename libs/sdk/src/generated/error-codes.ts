@@ -52,7 +52,7 @@ export const errorCodes = {
   grant_revoked: { kind: 'forbidden', retryable: false, remedy: "The owner gives it back with `svc app grant <app> <scopes>`; what runs for the app rests until then." },
   listener_forbidden: { kind: 'forbidden', retryable: false, remedy: "Call the owner's listener, or use the routes of the application listener." },
   host_forbidden: { kind: 'forbidden', retryable: false, remedy: "Call it by its own address, or let the owner add the name: `svc request PATCH /v1/access '{\"hosts\":[\"<name>\"]}'`." },
-  origin_forbidden: { kind: 'forbidden', retryable: false, remedy: "On the application listener the app names its origins (`svc app update <app> --origin <origin>`); on the owner’s the owner does (`svc sys connect --origin <origin>`)." },
+  origin_forbidden: { kind: 'forbidden', retryable: false, remedy: "On the application listener the app names its origins (`svc app set <app> --origin <origin>`); on the owner’s the owner does (`svc sys connect --origin <origin>`)." },
   path_outside_scope: { kind: 'forbidden', retryable: false, remedy: "Stay inside the working directory and the mounted directories." },
   file_access_denied: { kind: 'forbidden', retryable: false, remedy: "Change its permissions, or let the daemon run as an account that may; what is not on a disk, like /proc, is for a command." },
   sandbox_required: { kind: 'forbidden', retryable: false, remedy: "Install bubblewrap and allow user namespaces (`svc sys doctor` says what is missing), or let the owner consent to running without: `svc sys sandbox --consent`." },
