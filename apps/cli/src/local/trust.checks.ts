@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Access, App, Client, Token } from '#sdk/index.js'
+import type { Access, App, AuditPage, Client, Token } from '#sdk/index.js'
+import { verify } from '../audit/audit.chain.js'
 import { localDaemon } from './data-directory.js'
 import type { Finding } from './finding.js'
 
@@ -39,7 +40,35 @@ export const trustChecks = async (client: Client): Promise<Finding[]> => {
     client.tokens.list({ status: 'expired', limit: 200 }).page,
     client.apps.list({ limit: 200 }).page,
   ])
-  return [listenerCheck(access), tokenCheck(tokens.data, expired.data), ...appChecks(apps.data)]
+  return [
+    listenerCheck(access),
+    tokenCheck(tokens.data, expired.data),
+    ...appChecks(apps.data),
+    await auditCheck(client),
+  ]
+}
+
+/** As many lines as come in one answer; `svc sys audit --verify` looks at all. */
+const newest = 200
+
+const auditCheck = async (client: Client): Promise<Finding> => {
+  const read = (sinceSeq: number): Promise<AuditPage> =>
+    client.request('GET', `/v1/audit?order=oldest&limit=${newest}&since_seq=${sinceSeq}`)
+  const { head } = await client.request<AuditPage>('GET', '/v1/audit?limit=1')
+  const page = await read(Math.max(0, head.seq - newest))
+  const [first] = page.data
+  // where it doesn't begin with the beginning, its first line is taken as it is
+  const begins = first === undefined || first.seq === page.anchor.seq + 1
+  const start = begins ? page : { ...page, anchor: { seq: first.seq, hash: first.hash }, data: page.data.slice(1) }
+  const { verified, broken_at } = await verify((sinceSeq) => (sinceSeq === 0 ? Promise.resolve(start) : read(sinceSeq)))
+  return broken_at === null
+    ? { name: 'audit', state: 'ok', detail: `the newest ${verified} lines hold` }
+    : {
+        name: 'audit',
+        state: 'fail',
+        detail: `line ${broken_at} was changed or taken out after it was written`,
+        remedy: 'svc sys audit --verify, and compare the database with a backup of before',
+      }
 }
 
 const isPlain = (url: string): boolean =>

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -87,6 +88,31 @@ describe('svc sys doctor, on who may do what', () => {
       detail: '2 of apps work, 1 have expired; 1 never expire: the cron',
       remedy: expect.stringContaining('svc sys tokens revoke'),
     })
+  })
+
+  it('finds a line of the audit log that was changed, or is missing, among the newest', async () => {
+    const lines: { seq: number; hash: string; what?: string }[] = []
+    for (let seq = 1; seq <= 250; seq += 1) {
+      const before = Buffer.from(lines.at(-1)?.hash ?? '0'.repeat(64), 'hex')
+      const hash = createHash('sha256').update(before).update(`{"seq":${seq}}`).digest('hex')
+      lines.push({ seq, hash })
+    }
+    const anchor = { seq: 0, hash: '0'.repeat(64) }
+    const of = async (kept: typeof lines) => {
+      const log = { ...pageOf([]), anchor, head: lines.at(-1) }
+      return (
+        await found({
+          '/v1/audit?limit=1': log,
+          '/v1/audit?order=oldest&limit=200&since_seq=50': { ...log, data: kept.filter(({ seq }) => seq > 50) },
+        })
+      )('audit')
+    }
+    expect(await of(lines)).toEqual({ name: 'audit', state: 'ok', detail: 'the newest 199 lines hold' })
+    expect(await of(lines.map((line) => (line.seq === 70 ? { ...line, what: 'else' } : line)))).toMatchObject({
+      state: 'fail',
+      detail: 'line 70 was changed or taken out after it was written',
+    })
+    expect(await of(lines.filter(({ seq }) => seq !== 80))).toMatchObject({ state: 'fail' })
   })
 
   it('finds apps without a token that works, those that may do nothing left out', async () => {
