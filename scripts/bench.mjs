@@ -1,6 +1,6 @@
 // `npm run bench`: measures a built daemon beside the floors of this machine, prints a table and writes the figures.
 // Usage: npm run bench [-- --only <part> …] [-- --json <file>] [-- --quick] [-- --profile <directory>], where a part is
-// floors, nodes, runs, watch, host, command, start or canvas. Times are never asserted.
+// floors, nodes, trust, runs, watch, host, command, start or canvas. Times are never asserted.
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './files.mjs'
@@ -13,7 +13,10 @@ if (spawnSync(node, ['scripts/build.mjs'], { cwd: root, stdio: 'inherit' }).stat
 // Below dist/, where the sources' own import names lead to the built files.
 const { build } = await import('esbuild')
 await build({
-  entryPoints: ['bench', 'load', 'mock', 'bare'].map((name) => join(root, `test/bench/${name}.main.ts`)),
+  entryPoints: [
+    ...['bench', 'load', 'mock', 'bare', 'checks'].map((name) => `test/bench/${name}.main.ts`),
+    'test/bench/open.doors.ts',
+  ].map((path) => join(root, path)),
   outdir: join(root, 'dist/bench'),
   bundle: true,
   splitting: true,

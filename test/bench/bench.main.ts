@@ -17,11 +17,12 @@ import { isReached, type Row } from './row.js'
 import { runs } from './runs.part.js'
 import { start } from './start.part.js'
 import { ratioOf, tableOf } from './table.js'
+import { trust } from './trust.part.js'
 import { watch } from './watch.part.js'
 import { Worker } from './worker.js'
 
 /** In this order; the daemon of `start` is another one. */
-const parts: Readonly<Record<string, Part>> = { floors, nodes, runs, watch, host, command, start, canvas }
+const parts: Readonly<Record<string, Part>> = { floors, nodes, trust, runs, watch, host, command, start, canvas }
 
 const optionsOf = (args: string[]): BenchOptions => {
   const { values } = parseArgs({

@@ -1,6 +1,6 @@
 import { type Round, type Spread, spreadOf } from './stats.js'
 
-export type Unit = 'ms' | '/s' | 'MB' | '%'
+export type Unit = 'ms' | 'µs' | '/s' | 'MB' | '%'
 
 /** What a figure is held against: `most` for times and sizes, `least` for rates. */
 export interface Target {
