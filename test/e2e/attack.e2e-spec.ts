@@ -83,6 +83,13 @@ describeWhere(bubblewrapWorks(), 'bubblewrap', 'a node that attacks', () => {
     expect(brokenOf(tries.filter((one) => one.group === group))).toEqual([])
   })
 
+  // Done when: "a broker can be shown unable to write the canvas or to speak on the bus"
+  it('has no way to the database and none onto the bus, which its broker has not either', () => {
+    const ways = tries.filter(({ group, name }) => group === 'socket' && /database|the bus/.test(name))
+    expect(ways.length).toBeGreaterThanOrEqual(5)
+    expect(brokenOf(ways)).toEqual([])
+  })
+
   it('has a home that is the person’s itself as its directory, and gets no further', async () => {
     stage.arm(stage.home)
     const found = await stage.attack(stage.home, ['data', 'home'])

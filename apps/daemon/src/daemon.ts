@@ -105,6 +105,12 @@ export class Daemon {
 
   private startServers(): Promise<PrivateServers> {
     const { data, settings, services, log } = this.options
+    if (settings.NATS_URL) {
+      log.warn(
+        { setting: 'NATS_URL' },
+        'all services share one user of the bus: each of them can speak for every other',
+      )
+    }
     const accounts = [...services.map(({ name }) => name), 'host' as const]
     return startPrivateServers({
       dataDir: data.path,

@@ -1,6 +1,6 @@
 // Whatever listens: servers of the daemon, of the system and of the person's session.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { converse, targets, token } from './inside.mjs'
+import { converse, processes, targets, token, told } from './inside.mjs'
 
 const closed = (said) =>
   said.length > 0 && said.every((one) => /^(ENOENT|ENOTDIR|ECONNREFUSED|EACCES|EPERM)$/.test(one))
@@ -30,6 +30,19 @@ export const socketTries = () => [
     why: 'they lie in its directory',
     attempt: () => Promise.all(sockets.map((path) => converse({ path }))),
     held: closed,
+  },
+  {
+    name: "connects to the database's socket",
+    why: 'it lies there too',
+    attempt: () => Promise.all(sockets.filter((path) => path.includes('.PGSQL.')).map((path) => converse({ path }))),
+    held: closed,
+  },
+  {
+    name: 'finds an address of database or bus in an environment',
+    why: 'nothing that serves nodes is told one',
+    attempt: () => processes().map((pid) => told(() => readFileSync(`/proc/${pid}/environ`, 'utf8'))),
+    held: (said) =>
+      said.length > 0 && said.every((one) => !/(postgres(ql)?|nats|redis):\/\/|(DATABASE|NATS|REDIS)_URL/.test(one)),
   },
   {
     name: "connects to the system's sockets",

@@ -1,4 +1,4 @@
-/** A bus account besides `svc`, which may do everything. */
+/** A user of the bus, with what it may say and hear. */
 export interface NatsAccount {
   name: string
   publish: string[]
@@ -16,17 +16,15 @@ export interface NatsConfig {
   monitorPort?: number
 }
 
-/** The configuration of a NATS core server: one user a service with its own rights, and `svc` with all of them. */
+/** The configuration of a NATS core server: one user a service with its own rights, or `svc` alone where none is named. */
 export function natsConfigText(config: NatsConfig): string {
   const { accounts, passwordOf } = config
-  const users = [
-    { user: 'svc', password: passwordOf('svc') },
-    ...accounts.map(({ name: user, publish, subscribe }) => ({
-      user,
-      password: passwordOf(user),
-      permissions: { publish: { allow: publish }, subscribe: { allow: subscribe } },
-    })),
-  ]
+  const own = accounts.map(({ name: user, publish, subscribe }) => ({
+    user,
+    password: passwordOf(user),
+    permissions: { publish: { allow: publish }, subscribe: { allow: subscribe } },
+  }))
+  const users = own.length > 0 ? own : [{ user: 'svc', password: passwordOf('svc') }]
   return [
     `host: "${config.host}"`,
     `port: ${config.port}`,

@@ -12,7 +12,7 @@ export interface PrivateServerOptions {
   dataDir: string
   /** Addresses of running servers, each used instead of a private one. */
   given?: { databaseUrl?: string; natsUrl?: string; redisUrl?: string }
-  /** Bus accounts with rights of their own; none exist on a bus that was given. */
+  /** Bus accounts with rights of their own, then the only ones; none exist on a bus that was given. */
   natsAccounts?: NatsAccount[]
   /** Whether missing servers may be installed from the system's packages. Default true. */
   mayInstall?: boolean
@@ -21,6 +21,7 @@ export interface PrivateServerOptions {
 
 export interface PrivateServers {
   databaseUrl: string
+  /** Of a user with all rights; empty where `natsAccounts` are the only ones. */
   natsUrl: string
   redisUrl: string
   /** The bus address for one of `natsAccounts`; the common one where the bus was given. */
@@ -66,7 +67,7 @@ export async function startPrivateServers(options: PrivateServerOptions): Promis
   const stopNamed = (name: ServerName) => processes.get(name)?.stop()
   return {
     databaseUrl: given.databaseUrl ?? postgres?.url ?? '',
-    natsUrl: given.natsUrl ?? nats?.url() ?? '',
+    natsUrl: given.natsUrl ?? (options.natsAccounts?.length ? '' : (nats?.url() ?? '')),
     redisUrl: given.redisUrl ?? redis?.url ?? '',
     natsUrlFor: (account) => given.natsUrl ?? nats?.url(account) ?? '',
     started,
