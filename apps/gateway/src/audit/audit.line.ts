@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { AuditEntry } from '#common/contract/audit.operations.js'
 import { isoTime } from '#common/kernel/clock.js'
+import { systemContext } from '#common/kernel/context.js'
 
 /** What is to be written: a line without its place in the chain. */
 export interface AuditLine extends Omit<AuditEntry, 'seq' | 'at' | 'hash'> {
@@ -29,3 +30,20 @@ export const hashOf = (before: Uint8Array, line: AuditLine, seq: number): Buffer
     .update(before)
     .update(JSON.stringify(coveredBy(line, seq)), 'utf8')
     .digest()
+
+/** Of what the gateway does by itself. @param resource what it was done to */
+export const ownLine = (now: number, operation: string, resource: string | null): AuditLine => {
+  const { actor, requestId } = systemContext('gateway')
+  return {
+    at: now,
+    actor: { kind: 'system', principal: actor.principal, token_id: null },
+    operation,
+    resource,
+    decision: 'allowed',
+    code: null,
+    listener: 'owner',
+    remote: null,
+    request_id: requestId,
+    repeated: 1,
+  }
+}

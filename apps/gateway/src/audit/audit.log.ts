@@ -6,7 +6,7 @@ import { SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { appendLines, hasLink, type Link, lockHead } from './audit.chain.js'
-import type { AuditLine } from './audit.line.js'
+import { type AuditLine, ownLine } from './audit.line.js'
 import { LineFold } from './line.fold.js'
 
 /** Lines of one transaction, and noted ones that are kept while none can be written. */
@@ -174,15 +174,5 @@ export class AuditLog implements BeforeApplicationShutdown {
 
 const none: ReadonlySet<Waiting> = new Set()
 
-const lostLine = (now: number, lines: number): AuditLine => ({
-  at: now,
-  actor: { kind: 'system', principal: 'system:gateway', token_id: null },
-  operation: 'audit.lost',
-  resource: null,
-  decision: 'denied',
-  code: 'service_unavailable',
-  listener: 'owner',
-  remote: null,
-  request_id: systemContext('gateway').requestId,
-  repeated: lines,
-})
+/** So many requests have no line. */
+const lostLine = (now: number, lines: number): AuditLine => ({ ...ownLine(now, 'audit.lost', null), repeated: lines })

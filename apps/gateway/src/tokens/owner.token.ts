@@ -28,15 +28,20 @@ const syncDirectory = (path: string): void => {
   }
 }
 
-/** Takes the file's mode back to its owner alone; a mounted secret may refuse, and is then its mounter's to guard. */
-const tighten = (path: string, log: Logger): void => {
-  if ((statSync(path).mode & 0o077) === 0) return
+/**
+ * Takes the file's mode back to its owner alone; a mounted secret may refuse, and is then its mounter's to guard.
+ *
+ * @returns whether others could read it
+ */
+const tighten = (path: string, log: Logger): boolean => {
+  if ((statSync(path).mode & 0o077) === 0) return false
   try {
     chmodSync(path, 0o600)
     log.warn({ path }, "others could read the owner's token; its mode is 0600 again")
   } catch (err) {
     log.warn({ err, path }, "others can read the owner's token")
   }
+  return true
 }
 
 /**
@@ -60,10 +65,10 @@ export class OwnerToken {
 
   /** @throws Error when the file holds no owner's token, or the database can't be reached for `attempts`. */
   async install(attempts = 20): Promise<void> {
-    const token = this.#read()
+    const { text, parsed, exposed } = this.#read()
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.repository.install({ id: tokenIdOf(token.parsed.id), hash: hashToken(token.text) })
+        return await this.repository.install({ id: tokenIdOf(parsed.id), hash: hashToken(text), exposed })
       } catch (err) {
         if (attempt >= attempts) throw err
         this.log.warn({ err }, "the owner's token can't be recorded yet")
@@ -117,15 +122,15 @@ export class OwnerToken {
     }
   }
 
-  #read(): { text: string; parsed: ParsedToken } {
+  #read(): { text: string; parsed: ParsedToken; exposed: boolean } {
     const present = readIfPresent(this.path)?.trim()
-    if (present !== undefined) tighten(this.path, this.log)
-    else mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
+    const exposed = present !== undefined && tighten(this.path, this.log)
+    if (present === undefined) mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
     const text = present ?? ensureSecretFile(this.path, fresh)
     const parsed = parseToken(text)
     if (parsed?.kind !== 'own') {
       throw new Error(`${this.path} holds no owner's token: remove it, and a new one is made at the next start`)
     }
-    return { text, parsed }
+    return { text, parsed, exposed }
   }
 }

@@ -6,6 +6,9 @@ import { Database } from '#common/kernel/database/database.js'
 import type { Reader, Tx } from '#common/kernel/database/tx.js'
 import { Writer } from '#common/kernel/database/writer.js'
 
+import { appendLines, lockHead } from '../audit/audit.chain.js'
+import { ownLine } from '../audit/audit.line.js'
+
 /** A token as it is kept: never the token itself. Times in milliseconds since the epoch. */
 export interface TokenRecord {
   /** `tok_…`; what stands in the token is this without its prefix. */
@@ -176,9 +179,14 @@ export class TokenRepository {
 
   /**
    * Makes this the one owner's token: any other is revoked, and it comes back if it was. Those that were rotated go on
-   * for as long as they were given, unless this one is new here.
+   * for as long as they were given, unless this one is new here. The audit log has it with the same commit.
    */
-  async install(owner: { readonly id: string; readonly hash: Uint8Array }): Promise<void> {
+  async install(owner: {
+    readonly id: string
+    readonly hash: Uint8Array
+    /** Others could read its file. */
+    readonly exposed: boolean
+  }): Promise<void> {
     const now = new Date(this.clock.now())
     await this.writer.transact(systemContext('gateway'), async ({ tx }) => {
       tx.send(
@@ -187,12 +195,19 @@ export class TokenRepository {
            AND EXISTS (SELECT 1 FROM gateway.tokens WHERE id = $1 AND revoked_at IS NULL))`,
         [inTokenOf(owner.id), now],
       )
-      await tx.count(
+      const changed = await tx.count(
         `INSERT INTO gateway.tokens (id, kind, hash, scopes, created_at) VALUES ($1, 'own', $2, '{*}', $3)
          ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, revoked_at = NULL, expires_at = NULL
          WHERE tokens.hash <> excluded.hash OR tokens.revoked_at IS NOT NULL OR tokens.expires_at IS NOT NULL`,
         [inTokenOf(owner.id), owner.hash, now],
       )
+      const said = [
+        ...(changed > 0 ? ['owner_token.installed'] : []),
+        ...(owner.exposed ? ['owner_token.exposed'] : []),
+      ]
+      if (said.length === 0) return
+      const lines = said.map((operation) => ownLine(now.getTime(), operation, owner.id))
+      appendLines(tx, await lockHead(tx), lines)
     })
   }
 
