@@ -38,13 +38,13 @@ describe('covering', () => {
   it('is transitive', () =>
     holds(
       fc.property(scope, scope, scope, (a, b, c) => !(covers([a], b) && covers([b], c)) || covers([a], c)),
-      5000,
+      2500,
     ))
 
   it('both ways means one spelling', () =>
     holds(
       fc.property(scope, scope, (a, b) => (covers([a], b) && covers([b], a)) === (spelled(a) === spelled(b))),
-      5000,
+      2500,
     ))
 
   it('of lists is transitive too', () =>
@@ -53,7 +53,7 @@ describe('covering', () => {
         const within = b.every((entry) => covers(a, entry))
         return !within || !covers(b, wanted) || covers(a, wanted)
       }),
-      3000,
+      1500,
     ))
 
   it('of more entries is never less', () =>
@@ -74,7 +74,7 @@ describe('the intersection', () => {
         if (c.every((entry) => covers(a, entry) && covers(b, entry)))
           expect(c.every((entry) => covers(both, entry))).toBe(true)
       }),
-      3000,
+      1500,
     ))
 
   it('permits exactly what both permit', () =>
@@ -82,7 +82,7 @@ describe('the intersection', () => {
       fc.property(list, list, scope, (a, b, wanted) =>
         expect(covers(intersect(a, b), wanted)).toBe(covers(a, wanted) && covers(b, wanted)),
       ),
-      5000,
+      2500,
     ))
 
   it('is the same either way round', () =>
@@ -257,7 +257,7 @@ describe('hostile text', () => {
           }
         },
       ),
-      3000,
+      1500,
     ))
 
   it('of any length is refused, and named in short', () => {

@@ -203,12 +203,15 @@ const readHeld = (text: string): Scope => {
 /**
  * Whether a list permits a scope.
  *
- * @throws SvcError `validation_failed` when `wanted` or an entry of the list is not a scope.
+ * @throws SvcError `validation_failed` when `wanted`, or an entry of its family in the list, is not a scope.
  */
 export const covers = (list: readonly string[], wanted: string): boolean => {
   if (list.includes('*')) return true
   const scope = readHeld(wanted)
-  return list.some((entry) => coversOne(readHeld(entry), scope))
+  // all others have one spelling, and nothing but themselves covers them
+  if (scope.kind !== 'area') return list.includes(wanted)
+  const family = `svc:${scope.family}:`
+  return list.some((entry) => entry.startsWith(family) && coversOne(readHeld(entry), scope))
 }
 
 /** Each scope once, in its one spelling, without those that another one covers already. */
