@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { baseUrlOf, type Settings } from '#common/kernel/config.js'
+import { BoundedCache } from '../tokens/bounded.cache.js'
 
 const form = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?$/i
 
@@ -27,6 +28,8 @@ export class AllowedHosts {
   readonly #fixed: readonly string[]
   #names: ReadonlySet<string> = new Set()
   #anyAddress = false
+  /** What was answered for a header: clients send the same one again and again. */
+  readonly #known = new BoundedCache<string, boolean>(100)
 
   constructor(settings: Settings) {
     const listens = [settings.SVC_OWNER_LISTEN, settings.SVC_APP_LISTEN]
@@ -39,11 +42,20 @@ export class AllowedHosts {
   allow({ listen, hosts }: ReachedBy): void {
     const names = [...this.#fixed, ...listen, ...hosts].flatMap((host) => hostNameOf(host) ?? [])
     this.#names = new Set(names)
+    this.#known.clear()
     this.#anyAddress = names.some((name) => name === '0.0.0.0' || name === '[::]')
   }
 
   /** An address can't be rebound, so that one who listens on all of them is called by any. */
   allows(host: string): boolean {
+    const known = this.#known.get(host)
+    if (known !== undefined) return known
+    const answer = this.#judge(host)
+    this.#known.set(host, answer)
+    return answer
+  }
+
+  #judge(host: string): boolean {
     const name = hostNameOf(host)
     return name !== undefined && (this.#names.has(name) || (this.#anyAddress && isAddress(name)))
   }

@@ -8,7 +8,7 @@ const proxies = new TrustedProxies('10.0.0.0/8, 192.168.1.7, 2001:db8::/32')
 /** What is believed of a request that came from `peer`. */
 const from = (peer: string | undefined, forwarded: { for?: string; proto?: string; host?: string } = {}) => {
   const headers = Object.fromEntries(Object.entries(forwarded).map(([name, value]) => [`x-forwarded-${name}`, value]))
-  const request = { socket: { remoteAddress: peer }, headers, headersDistinct: { host: ['localhost'] } }
+  const request = { socket: { remoteAddress: peer }, headers, rawHeaders: ['Host', 'localhost'] }
   return proxies.callerOf(request as unknown as IncomingMessage, false)
 }
 

@@ -21,6 +21,10 @@ const listed = (header: string | string[] | undefined): string[] =>
     .map((value) => value.trim())
     .filter((value) => value !== '')
 
+/** Every Host header of a request: the parser itself leaves all but one out. */
+export const hostHeadersOf = ({ rawHeaders }: IncomingMessage): string[] =>
+  rawHeaders.filter((_value, at) => at % 2 === 1 && /^host$/i.test(rawHeaders[at - 1] as string))
+
 /** Addresses of proxies whose word is taken for who stands behind them; nobody's is unless the owner named it. */
 export class TrustedProxies {
   readonly #ranges = new BlockList()
@@ -41,9 +45,10 @@ export class TrustedProxies {
   }
 
   /** What `X-Forwarded-For`, `-Proto` and `-Host` say is believed of a trusted proxy, and of no one else. */
-  callerOf({ socket, headers, headersDistinct }: IncomingMessage, encrypted: boolean): Caller {
+  callerOf(request: IncomingMessage, encrypted: boolean): Caller {
+    const { socket, headers } = request
     const peer = socket.remoteAddress
-    const hosts = headersDistinct.host ?? []
+    const hosts = hostHeadersOf(request)
     if (!this.trusts(peer)) return { remote: peer === undefined ? null : plainAddress(peer), secure: encrypted, hosts }
     const proto = listed(headers['x-forwarded-proto']).at(-1)
     return {

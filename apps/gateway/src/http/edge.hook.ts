@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SvcError } from '#common/kernel/errors.js'
 import type { AllowedHosts } from './allowed.hosts.js'
 import type { AllowedOrigins } from './allowed.origins.js'
+import { hostHeadersOf } from './client.address.js'
 import { commonHeaders } from './common.headers.js'
 import { allowReading, answerPreflight, isPreflight } from './cors.js'
 import { type RequestState, stateOf } from './request.state.js'
@@ -24,7 +25,7 @@ const requireFewHeaders = ({ raw }: FastifyRequest): void => {
 /** Every name that the request calls the daemon by. No browser reaches a socket of the file system. */
 const requireHost = ({ entrance, hosts }: RequestState, { raw }: FastifyRequest, allowed: AllowedHosts): void => {
   if (entrance.socket) return
-  if ((raw.headersDistinct.host ?? []).length !== 1) {
+  if (hostHeadersOf(raw).length !== 1) {
     throw new SvcError('malformed_request', 'A request names the daemon in one Host header.')
   }
   if (!hosts.every((host) => allowed.allows(host))) throw new SvcError('host_forbidden')

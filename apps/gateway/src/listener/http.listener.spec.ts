@@ -15,6 +15,8 @@ const serve: ListenerOptions['serve'] = (request, response) => {
   served.push(request.url ?? '')
   // an answer that is on its way, and one that never comes
   if (request.url === '/stream') response.writeHead(200).write('begun\n')
+  else if (request.url === '/large')
+    response.end(Buffer.alloc(32 * 1024 * 1024)).once('close', () => served.push('cut off'))
   else if (request.url === '/body') {
     wantBody(request)
     request.resume().on('end', () => response.end('whole'))
@@ -28,7 +30,7 @@ beforeAll(async () => {
       entrance: { listener: 'owner', socket: false, tls: false },
       serve,
       admit: () => admitting,
-      limits: { headersTimeout: 300, requestTimeout: 600, connectionsCheckingInterval: 50 },
+      limits: { headersTimeout: 300, requestTimeout: 600, connectionsCheckingInterval: 50, readingTimeout: 300 },
     },
   )) as Server
 })
@@ -155,6 +157,18 @@ describe('a slow sender', () => {
   it('of a body has its time for the whole request', async () => {
     const answer = await drip(`${post}Content-Length: 100000\r\n\r\n`)
     expect(partsOf(answer).problem.code).toBe('deadline_exceeded')
+  })
+})
+
+describe('a client that reads nothing', () => {
+  it('of its answer is cut off, and one whose answer takes its time is not', async () => {
+    const [held, stalled] = [dial(), dial()]
+    held.write('GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    await waitFor(() => served.includes('/held'))
+    stalled.pause().write('GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    await waitFor(() => served.includes('cut off'))
+    expect(held.destroyed).toBe(false)
+    for (const socket of [held, stalled]) socket.destroy()
   })
 })
 

@@ -15,7 +15,7 @@ import type { TlsMaterial } from './tls.identity.js'
 
 /**
  * Bytes of request line and headers together; the times (ms) that a client has to send them, to send the whole request,
- * and between two; how often that is looked at.
+ * and between two; how often that is looked at; and how long an answer may wait for a client that reads nothing of it.
  */
 const limits = {
   maxHeaderSize: 16 * 1024,
@@ -23,6 +23,7 @@ const limits = {
   requestTimeout: 60_000,
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 1000,
+  readingTimeout: 60_000,
 }
 
 /** Requests that one connection may have waiting for their answers. */
@@ -87,6 +88,12 @@ class Connections {
     else refuse(socket, refusals[error.code ?? ''] ?? 'malformed_request', this.clock)
   }
 
+  /** Nothing has moved for a while: one that waits for its answer may, one that doesn't take it may not. */
+  onQuiet(socket: Duplex): void {
+    const owed = [...(this.#owed.get(socket)?.keys() ?? [])]
+    if (socket.writableLength > 0 || owed.some(({ writableLength }) => writableLength > 0)) socket.destroy()
+  }
+
   /** The rest of a body that nobody wanted is thrown away for a moment, so that its sender can read why. */
   #leaveUnread(request: IncomingMessage): void {
     if (request.complete) return
@@ -104,6 +111,7 @@ const makeServer = (options: ListenerOptions): Server => {
   const server: Server = tls ? createTlsServer({ ...settings, ...tls, handshakeTimeout }) : createServer(settings)
   server.maxHeadersCount = 0 // counted at the edge, where what is too much is refused and not left out
   server.maxConnections = mostConnections
+  server.setTimeout(settings.readingTimeout, (socket: Duplex) => connections.onQuiet(socket))
   server.on('connection', (socket: Socket) => {
     if (admit?.(socket) === false) tls ? socket.destroy() : refuse(socket, 'rate_limited', clock)
   })
