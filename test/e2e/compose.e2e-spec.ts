@@ -44,7 +44,7 @@ describeWithEngine('docker compose up --build --wait', () => {
     )
 
     expect(parts.map(({ name }) => name).sort()).toEqual(
-      ['bus', 'database', 'gateway', 'host', 'lifecycle', 'models'].sort(),
+      ['bus', 'database', 'gateway', 'host', 'lifecycle', 'models', 'redis'].sort(),
     )
   })
 
@@ -107,7 +107,7 @@ describeWithEngine('docker compose up --build --wait', () => {
     const numbered = items.flatMap((item) => ('seq' in item ? [item as { seq: number }] : []))
     for (const seen of [events, canvas, numbered])
       expect(seen.map(({ seq }) => seq)).toEqual(seen.map((_, at) => at + 1))
-    expect(await command.ends()).toBe(0)
+    expect([await command.ends(), command.notes]).toEqual([0, expect.any(String)])
     expect(command.text).toContain('all the way')
   })
 
