@@ -7,6 +7,7 @@ import { testNats } from '#common/testing/nats.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { TestWatcher } from './testing/gateway.fixture.js'
 import { TwoGateways } from './testing/two-gateways.fixture.js'
+import { TrustTail } from './trust/trust.tail.js'
 
 let two: TwoGateways
 let app: { id: string; name: string }
@@ -47,6 +48,16 @@ describe('revoking a token', () => {
     expect(other.ended).toBe(false)
     other.close()
     expect((await two.ask('DELETE', `/v1/tokens/${id}`)).status).toBe(204)
+  })
+
+  it('is told to every other gateway, as a change of a grant is', async () => {
+    const heard: unknown[] = []
+    two.there.running.app.get(TrustTail).listen((change) => heard.push(change))
+    const { id } = await two.mint(app.id)
+    await two.ask('DELETE', `/v1/tokens/${id}`)
+    await two.ask('PUT', `/v1/apps/${app.id}/grant`, { scopes: [] })
+    await waitFor(() => heard.length >= 2)
+    expect(heard).toEqual([{ tokens: [id] }, { apps: [app.id] }])
   })
 
   it('of which nobody was told ends its stream within a second all the same', async () => {
