@@ -27,6 +27,7 @@ const lists: Readonly<Record<string, readonly string[]>> = {
 interface Kept {
   readonly kind: TokenKind
   readonly app?: string
+  readonly profile?: string
   readonly scopes?: readonly string[]
   readonly follows?: boolean
   readonly expired?: boolean
@@ -108,6 +109,10 @@ export class MatrixStage {
     const gone = await this.#app(everything, 'revoked')
     const revoked = await this.#token({ kind: 'app', app: gone, scopes: everything })
     this.#add({ name: 'an app whose grant was revoked', token: revoked, kind: 'app', scopes: [], grantRevoked: true })
+    const others = await this.#app(everything, 'active', ['home'])
+    const foreign = await this.#token({ kind: 'app', app: others, profile: 'work', scopes: everything })
+    const ofNoGrant = { kind: 'app', scopes: [], grantRevoked: true } as const
+    this.#add({ name: 'an app’s of a profile that its grant is not for', token: foreign, ...ofNoGrant })
     const publisher = await this.#token({ kind: 'pub' })
     this.#add({ name: 'a publish token', token: publisher, kind: 'pub', scopes: [] })
   }
@@ -170,7 +175,7 @@ export class MatrixStage {
     this.#add({ name, token, kind: 'node', scopes: now, itself, newest, ...(itself && { node: id }), ...more })
   }
 
-  async #app(scopes: readonly string[], status = 'active'): Promise<string> {
+  async #app(scopes: readonly string[], status = 'active', profiles: readonly string[] = []): Promise<string> {
     const id = newId('app')
     await this.database.query(
       `INSERT INTO gateway.apps (id, name, origins, created_at, updated_at) VALUES ($1, $2, '{}', now(), now())`,
@@ -178,18 +183,18 @@ export class MatrixStage {
     )
     await this.database.query(
       `INSERT INTO gateway.grants (app_id, user_id, scopes, profiles, every_profile, version, status, updated_at)
-       VALUES ($1, 'owner', $2, '{}', true, 1, $3, now())`,
-      [id, scopes, status],
+       VALUES ($1, 'owner', $2, $4, $5, 1, $3, now())`,
+      [id, scopes, status, profiles, profiles.length === 0],
     )
     return id
   }
 
-  async #token({ kind, app, scopes = [], follows = false, expired, revoked }: Kept): Promise<string> {
+  async #token({ kind, app, profile, scopes = [], follows = false, expired, revoked }: Kept): Promise<string> {
     const id = newId('tok').slice('tok_'.length)
     const token = mintToken(kind, id)
     await this.database.query(
-      `INSERT INTO gateway.tokens (id, kind, hash, app_id, object_ref, scopes, follows_grant, created_at, expires_at, revoked_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, now() - interval '1 day',
+      `INSERT INTO gateway.tokens (id, kind, hash, app_id, profile, object_ref, scopes, follows_grant, created_at, expires_at, revoked_at)
+       VALUES ($1, $2, $3, $4, $10, $5, $6, $7, now() - interval '1 day',
          CASE WHEN $8 THEN now() - interval '1 hour' END, CASE WHEN $9 THEN now() - interval '1 hour' END)`,
       [
         id,
@@ -201,6 +206,7 @@ export class MatrixStage {
         follows,
         expired === true,
         revoked === true,
+        profile ?? null,
       ],
     )
     return token
