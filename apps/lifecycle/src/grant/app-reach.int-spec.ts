@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { z } from 'zod'
+import { gatesOf, type Operation } from '#common/contract/define.js'
+import { operations } from '#common/contract/index.js'
+import { failure } from '#common/kernel/bus/bus.fixture.js'
+import type { Context } from '#common/kernel/context.js'
+import { systemContext } from '#common/kernel/context.js'
+import { newId } from '#common/kernel/ids.js'
+import { LifecycleUnderTest, ownerContext } from '../../../../test/support/lifecycle-service.js'
+
+const scopes = ['svc:act', 'svc:files:rw:user:/tmp', 'svc:llm', 'svc:schedule']
+const page = { id: 'a', kind: 'notify', title: 'A' }
+
+let lifecycle: LifecycleUnderTest
+let mine: string
+let theirs: string
+let question: string
+let ctx: Context
+let other: Context
+
+const ofApp = (appId: string): Context =>
+  ownerContext({ actor: { kind: 'app', principal: `app:${appId}`, tokenId: 'tok_2', scopes, appId } })
+
+beforeAll(async () => {
+  lifecycle = await LifecycleUnderTest.start()
+  const apps = [newId('app'), newId('app')] as const
+  const grants = apps.map((app_id) => ({ app_id, scopes, profiles: null, version: 1, status: 'active' }))
+  await lifecycle.call('lifecycle.grant.changed', { grants }, systemContext('gateway'))
+  ;[ctx, other] = [ofApp(apps[0]), ofApp(apps[1])]
+  mine = (await lifecycle.create({ lifecycle: 'resident' }, ctx)).id
+  theirs = (await lifecycle.create({ lifecycle: 'resident', prompt: 'a needle' }, other)).id
+  const asked = await call(entry('human.requests.create'), { title: 'theirs', node_id: theirs }, other)
+  question = (asked as { id: string }).id
+})
+afterAll(() => lifecycle.stop())
+
+/** What the edge parses and hands on, with values where a field is required. */
+const inputOf = (entry: Operation, given: Record<string, unknown>): never => {
+  const fields = {
+    body: 'x',
+    prompt: 'x',
+    text: 'x',
+    value: 1,
+    note: 'x',
+    name: 'x',
+    command: 'true',
+    title: 'x',
+    pages: [page],
+    job_id: newId('job'),
+    attachment_id: newId('att'),
+    ...given,
+  }
+  const parts = [entry.params, entry.query, entry.body] as (z.ZodObject | undefined)[]
+  const parsed = parts.map((part) => {
+    if (!part) return {}
+    const known = Object.keys(part.shape ?? {})
+    const wanted = Object.entries(fields).filter(([name]) => {
+      const field = part.shape?.[name] as z.ZodType | undefined
+      return (
+        known.includes(name) && (name in given || field?.safeParse(undefined).success === false || known.length < 3)
+      )
+    })
+    return part.parse(Object.fromEntries(wanted)) as object
+  })
+  return Object.assign({}, ...parsed) as never
+}
+
+const call = (entry: Operation, given: Record<string, unknown>, by = ctx): Promise<unknown> =>
+  lifecycle.gateway.bus.call(entry, by, inputOf(entry, given))
+
+const all = operations as readonly Operation[]
+const served = all.filter(
+  ({ name, service, kind }) =>
+    service === 'lifecycle' && kind !== 'internal' && !['nodes.events', 'nodes.stream', 'canvas.events'].includes(name),
+)
+/** Whatever an app's token gets through the gates. */
+const reachable = served.filter((entry) => gatesOf(entry).some((gate) => gate === 'own' || gate.startsWith('svc:')))
+const entry = (name: string): Operation => all.find((one) => one.name === name) as Operation
+const named = (found: readonly Operation[]) => found.map((one) => [one.name, one] as const)
+
+describe('the node of another app', () => {
+  it.each(named(reachable.filter(({ path }) => path?.startsWith('/v1/nodes/{id}'))))(
+    'is to %s as one that is not there',
+    async (_name, operation) => {
+      const missing = newId('node')
+      const more = operation.name === 'nodes.update' ? { name: 'x' } : {}
+      const [hidden, absent] = [
+        await failure(call(operation, { ...more, id: theirs })),
+        await failure(call(operation, { ...more, id: missing })),
+      ]
+      expect([hidden.code, hidden.message.replaceAll(theirs, '')]).toEqual([
+        'not_found',
+        absent.message.replaceAll(missing, ''),
+      ])
+    },
+  )
+
+  it('is no parent, no end of a subscription, and no node to ask a person for', async () => {
+    const subscription = entry('canvas.subscriptions.put')
+    for (const ask of [
+      () => lifecycle.create({ parent_id: theirs }, ctx),
+      () => call(subscription, { subscriber: mine, publisher: theirs }),
+      () => call(subscription, { subscriber: theirs, publisher: mine }),
+      () => call(entry('human.requests.create'), { node_id: theirs }),
+      () => call(entry('canvas.subscriptions.list'), { subscriber: theirs }),
+    ])
+      expect((await failure(ask())).code).toBe('not_found')
+  })
+
+  it('has no events, no text in progress and no history for it', async () => {
+    for (const [name, input] of [
+      ['lifecycle.node.readEvents', { id: theirs, after: 0 }],
+      ['lifecycle.node.readEvents', { id: theirs, after: 0, tree: true }],
+      ['lifecycle.node.inProgress', { id: theirs }],
+      ['lifecycle.canvas.readEvents', { under: theirs, limit: 10, from: 'oldest' }],
+    ] as const)
+      expect((await failure(lifecycle.call(name, input, ctx))).code).toBe('not_found')
+  })
+
+  it.each(['retrieve', 'replace', 'cancel'])('keeps its questions: human.requests.%s', async (verb) => {
+    expect((await failure(call(entry(`human.requests.${verb}`), { id: question }))).code).toBe('not_found')
+    expect((await lifecycle.call('human.requests.retrieve', { id: question }, other)).status).toBe('pending')
+  })
+})
+
+describe('what an app is shown', () => {
+  const lists = [
+    ['nodes.list', {}],
+    ['canvas.roster', {}],
+    ['canvas.snapshot', {}],
+    ['canvas.attention', {}],
+    ['human.requests.list', {}],
+    ['canvas.history.search', { query: 'needle' }],
+    ['canvas.history.grep', { pattern: 'needle' }],
+    ['canvas.history.stats', {}],
+  ] as const
+
+  it.each(lists)('by %s is its own, and nothing beneath another’s node', async (name, given) => {
+    const shown = JSON.stringify(await call(entry(name), given))
+    expect(shown).not.toContain(theirs)
+    expect(shown).not.toContain(question)
+    const operation = entry(name)
+    const takesUnder = [operation.query, operation.body].some(
+      (part) => part && 'shape' in part && 'under' in (part.shape as object),
+    )
+    if (!takesUnder) return
+    const beneath = call(operation, { ...given, under: theirs })
+    // a list is filtered, and so is empty where there is nothing of its own
+    if (name === 'nodes.list') expect(await beneath).toMatchObject({ data: [] })
+    else expect((await failure(beneath)).code).toBe('not_found')
+  })
+
+  it('is what it has', async () => {
+    expect(JSON.stringify(await call(entry('nodes.list'), {}))).toContain(mine)
+    expect(JSON.stringify(await call(entry('nodes.list'), {}, other))).toContain(theirs)
+  })
+
+  it('counts nothing of another’s', async () => {
+    const counts = await lifecycle.call('canvas.attentionCounts', { ids: [mine, theirs] }, ctx)
+    expect(counts).toEqual({ counts: { [mine]: 0, [theirs]: 0 } })
+    expect(await lifecycle.call('canvas.attentionCounts', { ids: [theirs] }, other)).toEqual({
+      counts: { [theirs]: 1 },
+    })
+  })
+
+  it('by all events is its own', async () => {
+    const input = { limit: 200, from: 'oldest' }
+    const { events } = await lifecycle.call('lifecycle.canvas.readEvents', input, ctx)
+    expect(new Set(events.map(({ subject }) => subject))).toEqual(new Set([mine]))
+  })
+})
