@@ -1,7 +1,11 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { makeCertificate } from '../../../libs/common/src/testing/certificate.js'
 import { SvcCommand } from '../../../test/support/svc-command.js'
 import { json, problem, WireServer } from '../../../test/support/wire-server.js'
 
@@ -63,6 +67,19 @@ describe('the token of svc', () => {
     expect([code, err]).toEqual([5, expect.stringContaining('the token must not go along')])
     expect(other.received).toHaveLength(0)
     await other.stop()
+  })
+
+  it('is kept back from an address whose certificate nobody vouches for, unless the caller names it', async () => {
+    const { cert, key } = makeCertificate(svc.dataDir, 'daemon')
+    const secure = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}')
+    })
+    await once(secure.listen(0, '127.0.0.1'), 'listening')
+    const env = { SVC_BASE_URL: `https://127.0.0.1:${(secure.address() as AddressInfo).port}` }
+    const stranger = await svc.run(['model', 'list', '--json'], { env })
+    expect([stranger.code, stranger.err]).toEqual([5, expect.stringContaining('NODE_EXTRA_CA_CERTS=<file>')])
+    expect((await svc.run(['model', 'list', '--json'], { env: { ...env, NODE_EXTRA_CA_CERTS: cert } })).code).toBe(0)
+    secure.close()
   })
 
   // The line of every process can be read by every account of the machine.

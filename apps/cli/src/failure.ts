@@ -94,6 +94,9 @@ const ownRemedy = (fields: Readonly<Record<string, unknown>>): string | undefine
   typeof fields.remedy === 'string' ? fields.remedy : undefined
 
 const remedyOf = (error: SvcError): string => {
+  if (/CERT|SELF_SIGNED|ISSUER|SIGNATURE/.test(error.message)) {
+    return 'its certificate is vouched for by nobody known here: one of your own is named by NODE_EXTRA_CA_CERTS=<file>'
+  }
   const refused = /ECONNREFUSED|ENOENT/.test(error.message)
   return refused
     ? 'the daemon is not running there: start it with `svc sys up`, or say where it is with --base-url or SVC_BASE_URL'

@@ -160,6 +160,13 @@ describe('client', () => {
       await other.stop()
     })
 
+    // A browser hides where an answer that it did not follow points to, and its status.
+    it('goes nowhere else in a browser either', async () => {
+      const hidden = { type: 'opaqueredirect', status: 0, ok: false } as Response
+      const browser = new Client({ baseUrl: wire.url, fetch: async () => hidden })
+      await expect(browser.system.status()).rejects.toThrow(ResponseError)
+    })
+
     it('stands in no error, and in nothing that a client prints of itself', async () => {
       const secret = new Client({ baseUrl: 'http://127.0.0.1:9', token: 'svc_own_secret', maxRetries: 0 })
       const failed = await secret.system.status().catch((error: unknown) => error)
