@@ -22,6 +22,7 @@ import { JournalService } from './broker/journal.service.js'
 import { LastWord } from './broker/last-word.service.js'
 import { SignalHub } from './broker/signal.hub.js'
 import { SignalService } from './broker/signal.service.js'
+import { isOfOpenTurn } from './broker/turn.keys.js'
 import { TurnEndService } from './broker/turn-end.service.js'
 import { CancelService } from './cancel/cancel.service.js'
 import { KinRepository } from './cancel/kin.repository.js'
@@ -165,6 +166,7 @@ const kernel = ({ settings, log }: ServiceSetup) => [
         database,
         schema: 'canvas',
         log,
+        keysKeptWhile: isOfOpenTurn,
         events,
         publish: (logged) => {
           for (const event of logged) {

@@ -42,17 +42,18 @@ export class IdempotencyKeys {
   readonly #keep: string
   readonly #prune: string
 
-  constructor(schema: string, clock: Clock) {
+  /** @param keptWhile a condition in SQL on a row `kept` that is not to be forgotten though its time is over */
+  constructor(schema: string, clock: Clock, keptWhile = 'false') {
     this.#clock = clock
     // a row that another transaction is inserting is waited for, at most for the connection's lock_timeout (2 s)
     this.#claim = `INSERT INTO ${schema}.idempotency AS kept (principal, key, operation, body_hash, created_at, expires_at)
       VALUES ($1, $2, $3, $4, $5, $6)
       ON CONFLICT (principal, key) DO UPDATE SET operation = excluded.operation, body_hash = excluded.body_hash,
         response = NULL, created_at = excluded.created_at, expires_at = excluded.expires_at
-      WHERE kept.expires_at <= excluded.created_at RETURNING 1`
+      WHERE kept.expires_at <= excluded.created_at AND NOT (${keptWhile}) RETURNING 1`
     this.#read = `SELECT body_hash, response FROM ${schema}.idempotency WHERE principal = $1 AND key = $2`
     this.#keep = `UPDATE ${schema}.idempotency SET response = $3 WHERE principal = $1 AND key = $2`
-    this.#prune = `DELETE FROM ${schema}.idempotency WHERE expires_at <= $1`
+    this.#prune = `DELETE FROM ${schema}.idempotency AS kept WHERE kept.expires_at <= $1 AND NOT (${keptWhile})`
   }
 
   /**

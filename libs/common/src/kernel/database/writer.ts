@@ -15,6 +15,8 @@ export interface WriterOptions {
   /** Schema of the service, which holds its idempotency table. */
   readonly schema: 'canvas' | 'gateway' | 'models'
   readonly log: Logger
+  /** Which kept answers outlive their 24 h: a condition in SQL on a row `kept`. */
+  readonly keysKeptWhile?: string
   readonly clock?: Clock
   readonly events?: EventLog
   readonly outbox?: Outbox
@@ -52,7 +54,7 @@ export class Writer {
   constructor(options: WriterOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.#keys = new IdempotencyKeys(options.schema, this.#clock)
+    this.#keys = new IdempotencyKeys(options.schema, this.#clock, options.keysKeptWhile)
   }
 
   /** One transaction around `work`; a call inside another joins it. */
@@ -74,7 +76,7 @@ export class Writer {
     return written
   }
 
-  /** Deletes kept answers older than 24 h; answers how many. */
+  /** Deletes kept answers older than 24 h, but those that `keysKeptWhile` holds; answers how many. */
   forgetExpiredKeys(ctx: Context): Promise<number> {
     return this.transact(ctx, ({ tx }) => this.#keys.prune(tx))
   }
