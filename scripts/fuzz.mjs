@@ -1,6 +1,7 @@
 // Sends malformed requests, made from the contract, to every route and checks what answers.
 // With --target files instead: attacks the confinement of file access, with a process beside it that swaps links.
-// Usage: npm run fuzz -- [--target routes|files] [--count 10000] [--seed 1] [--from 1]; the same seed makes the same tries.
+// Usage: npm run fuzz -- [--target routes|files] [--count 10000 | --per-route 10000] [--only nodes.] [--seed 1] [--from 1]; the same
+// seed makes the same tries.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './files.mjs'

@@ -1,169 +1,20 @@
 import type { ErrorCode } from '#common/contract/errors.js'
-import type { Random } from '../chaos/random.js'
+import { ofBodies } from './body.malformations.js'
+import { ofHeaders } from './header.malformations.js'
+import { header, type Malformation, unreadable, unsuitable } from './malformation.js'
 import type { Json } from './sample.js'
-import { type Shot, withHeader } from './shot.js'
-import { nasties, spoiled } from './spoil.js'
-
-/** Makes a sound request unsound, or leaves it alone where it has nothing to take hold of. */
-export interface Malformation {
-  readonly name: string
-  readonly apply: (shot: Shot, random: Random, body: Json) => Shot
-}
-
-const text = (shot: Shot, body: string | Uint8Array, codes?: readonly ErrorCode[]): Shot =>
-  shot.body ? { ...shot, body: Buffer.from(body as string), ...(codes && { codes }) } : shot
-
-const json = (shot: Shot, body: Json): Shot => text(shot, JSON.stringify(body))
-
-const header =
-  (name: string, values: readonly string[], codes?: readonly ErrorCode[], also?: readonly ErrorCode[]) =>
-  (shot: Shot, random: Random): Shot => ({
-    ...withHeader(shot, name, random.pick(values)),
-    ...(codes && { codes }),
-    ...(also && { also }),
-  })
-
-const ofBody =
-  (name: string, values: readonly string[], codes: readonly ErrorCode[]) =>
-  (shot: Shot, random: Random): Shot =>
-    shot.body ? header(name, values, codes)(shot, random) : shot
-
-const unreadable: readonly ErrorCode[] = ['malformed_request']
-const unsuitable: readonly ErrorCode[] = ['validation_failed']
-const strangers: readonly ErrorCode[] = ['token_missing', 'token_invalid']
+import { withHeader } from './shot.js'
+import { nastyOf } from './spoil.js'
 
 const asQuery = (value: Json): string =>
   encodeURIComponent(typeof value === 'string' ? value.toWellFormed() : String(value))
-
-const ofBodies: Malformation[] = [
-  {
-    name: 'a value out of place',
-    apply: (shot, random, body) => (shot.body ? json(shot, spoiled(body, random)) : shot),
-  },
-  {
-    name: 'two values out of place',
-    apply: (shot, random, body) => (shot.body ? json(shot, spoiled(spoiled(body, random), random)) : shot),
-  },
-  {
-    name: 'an unknown field',
-    apply: (shot, random, body) =>
-      text(shot, JSON.stringify({ ...(body as object), colour_: random.pick(nasties) }), unsuitable),
-  },
-  {
-    name: 'a body of another kind',
-    apply: (shot, random) => text(shot, random.pick(['null', '[]', '1', '"text"', 'true']), unsuitable),
-  },
-  {
-    name: 'no JSON',
-    apply: (shot, random) =>
-      text(
-        shot,
-        random.pick(['{', '{"a":1', "{'a':1}", 'NaN', '{}{}', '\u0000', '\ufeff{}', '{"a":"\t"}']),
-        unreadable,
-      ),
-  },
-  {
-    name: 'half of a body',
-    apply: (shot) =>
-      shot.body ? text(shot, shot.body.subarray(0, Math.floor(shot.body.length / 2)), unreadable) : shot,
-  },
-  { name: 'no UTF-8', apply: (shot) => text(shot, Buffer.from('{"a":"\xc3\x28"}', 'latin1'), unreadable) },
-  {
-    name: 'depth',
-    apply: (shot, random) => {
-      const depth = random.pick([200, 5000, 300_000])
-      return text(shot, `${'['.repeat(depth)}${']'.repeat(depth)}`, unreadable)
-    },
-  },
-  { name: 'a prototype', apply: (shot) => text(shot, '{"__proto__":{"admin":true}}', unreadable) },
-  {
-    name: 'a body that is too large',
-    apply: (shot) =>
-      shot.body
-        ? { ...shot, body: Buffer.alloc((shot.entry.bodyLimit ?? 1024 * 1024) + 1, 0x20), codes: ['payload_too_large'] }
-        : shot,
-  },
-  {
-    name: 'another content type',
-    apply: ofBody(
-      'Content-Type',
-      ['text/plain', 'application/xml', 'application/json; charset=utf-16', 'application/jsonp', ';;=', ''],
-      unreadable,
-    ),
-  },
-  { name: 'a compressed body', apply: ofBody('Content-Encoding', ['gzip', 'br', 'identity, gzip'], unreadable) },
-]
-
-const ofHeaders: Malformation[] = [
-  {
-    name: 'a token of nobody',
-    apply: (shot, random) => {
-      if (shot.entry.gate === 'open') return shot
-      const own = shot.headers.find(([name]) => name === 'Authorization')?.[1] ?? 'Bearer x'
-      const at = random.between('Bearer svc_own_'.length, own.length - 1)
-      const flipped = own.slice(0, at) + (own[at] === 'a' ? 'b' : 'a') + own.slice(at + 1)
-      const values = [
-        flipped,
-        own.slice(0, -1),
-        `${own}a`,
-        `${own} a`,
-        'Bearer',
-        'Basic YTpi',
-        'Bearer \xff',
-        `Bearer ${'a'.repeat(9000)}`,
-      ]
-      return header('Authorization', values, strangers)(shot, random)
-    },
-  },
-  {
-    name: 'a strange patience',
-    apply: header('Svc-Timeout-Ms', ['0', '-1', '1e3', 'soon', '99999999999', '\xff'], undefined, unsuitable),
-  },
-  { name: 'hardly any time', apply: header('Svc-Timeout-Ms', ['1', '2'], undefined, ['deadline_exceeded']) },
-  {
-    name: 'a strange preference',
-    apply: header('Prefer', ['wait', 'wait=', 'wait=-1', 'wait=x', 'wait=0; wait=1', 'wait="1', '=', 'a'.repeat(4000)]),
-  },
-  {
-    name: 'a strange key',
-    apply: header('Idempotency-Key', ['', '\xff', 'k'.repeat(256), 'k\tk'], undefined, unsuitable),
-  },
-  {
-    name: 'a key of another request',
-    apply: header('Idempotency-Key', ['k', 'l'], undefined, ['idempotency_key_reused', 'idempotency_in_progress']),
-  },
-  {
-    name: 'a strange cursor',
-    apply: header('Last-Event-ID', ['-1', 'x', '1.2.3', '1.2.3.4.5', '9'.repeat(40), '\xff', '0x1', '1e3']),
-  },
-  {
-    name: 'a taste',
-    apply: header('Accept', ['text/event-stream', 'text/event-stream;q=0', 'image/png', '*/*', ';', 'a'.repeat(4000)]),
-  },
-  { name: 'a name rebound', apply: header('Host', ['evil.example', '127.0.0.1.evil.example', ''], ['host_forbidden']) },
-  { name: 'a page', apply: header('Origin', ['null', 'http://localhost', 'https://evil.example'], ['origin_forbidden']) },
-  { name: 'a trace', apply: header('Traceparent', ['00-0-0-00', '\xff', 'a'.repeat(5000)]) },
-  { name: 'an id of its own', apply: header('X-Request-Id', ['<script>', 'a'.repeat(200), '\xff', '']) },
-  { name: 'headers that are too large', apply: header('X-Large', ['a'.repeat(17_000)], ['headers_too_large']) },
-  {
-    name: 'many headers',
-    apply: (shot) => withHeader(shot, 'X-Many', ...Array.from({ length: 500 }, (_, at) => String(at))),
-  },
-  {
-    name: 'two of a header',
-    apply: (shot, random) => {
-      const name = random.pick(['Accept', 'Prefer', 'Idempotency-Key', 'Svc-Timeout-Ms', 'Last-Event-ID'])
-      return { ...withHeader(shot, name, '1', '2'), also: ['validation_failed', 'idempotency_key_reused'] }
-    },
-  },
-]
 
 const ofPaths: Malformation[] = [
   {
     name: 'another method',
     apply: (shot, random) => ({
       ...shot,
-      method: random.pick(['PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'LINK']),
+      method: random.pick(['OPTIONS', 'TRACE', 'PROPFIND', 'LINK', 'SEARCH']),
       codes: ['route_not_found'],
     }),
   },
@@ -181,6 +32,11 @@ const ofPaths: Malformation[] = [
         ':id',
         'x'.repeat(6000),
         '%F0%9F%92%A9',
+        '..%2f..%2fetc',
+        '%2e',
+        '%c0%af',
+        '%u0041',
+        '%%35%35',
         ';a=1',
       ])
       const target = shot.target.replace(/\/(node_\w{26}|mock)(?=[/?]|$)/, `/${id}`)
@@ -199,15 +55,48 @@ const ofPaths: Malformation[] = [
         `${path}/x/y/z`,
         `${path}%20`,
         `${path};a`,
+        `${path}//`,
+        `/.${path}`,
+        `/v1/..${path}`,
+        path.replace('/v1/', '/v1//'),
+        path.replace('/v1/', '/%761/'),
+        path.replaceAll('/', '%2f'),
       ])
       return { ...shot, target: query ? `${other}?${query}` : other, also: ['route_not_found', 'validation_failed'] }
     },
   },
   {
+    name: 'a path that is too long',
+    apply: (shot) => ({
+      ...shot,
+      target: `${shot.target.split('?')[0]}/${'a'.repeat(17_000)}`,
+      codes: ['headers_too_large'],
+      alone: true,
+    }),
+  },
+  {
+    name: 'a path that is none',
+    apply: (shot, random) => ({
+      ...shot,
+      target: random.pick(['*', 'v1/status', '/v1/sta\0tus', '/v1/st\x80tus', '?', '/v1/nodes#x', 'http://[', '//']),
+      alone: true,
+      mayClose: true,
+      codes: ['malformed_request', 'route_not_found', 'validation_failed', 'host_forbidden', 'listener_forbidden'],
+    }),
+  },
+  {
+    name: 'a parameter that objects have',
+    apply: (shot, random) => ({
+      ...shot,
+      target: `${shot.target.split('?')[0]}?${random.pick(['__proto__=1', 'constructor=1', 'toString', 'a[__proto__][x]=1', 'x=1&'.repeat(1500)])}`,
+      codes: unsuitable,
+    }),
+  },
+  {
     name: 'an unknown parameter',
     apply: (shot, random) => ({
       ...shot,
-      target: `${shot.target}${shot.target.includes('?') ? '&' : '?'}colour_=${asQuery(random.pick(nasties)).slice(0, 2000)}`,
+      target: `${shot.target}${shot.target.includes('?') ? '&' : '?'}colour_=${asQuery(nastyOf(random)).slice(0, 2000)}`,
       codes: unsuitable,
     }),
   },
@@ -215,7 +104,7 @@ const ofPaths: Malformation[] = [
     name: 'a parameter out of place',
     apply: (shot, random) => {
       const name = random.pick(Object.keys(shot.entry.query?.shape ?? { limit: 1 }))
-      const value = asQuery(random.pick(nasties)).slice(0, 4000)
+      const value = asQuery(nastyOf(random)).slice(0, 4000)
       const form = random.pick([
         `${name}=${value}`,
         `${name}[]=${value}`,
@@ -233,7 +122,7 @@ const ofPaths: Malformation[] = [
   },
 ]
 
-const ofFrames: Malformation[] = [
+const frames: Malformation[] = [
   { name: 'an older protocol', apply: (shot) => ({ ...shot, version: 'HTTP/1.0' }) },
   { name: 'an unknown protocol', apply: (shot) => ({ ...shot, version: 'HTTP/7.7', codes: unreadable }) },
   {
@@ -247,7 +136,7 @@ const ofFrames: Malformation[] = [
     name: 'a length too short',
     apply: (shot) =>
       shot.body && shot.body.length > 2
-        ? { ...withHeader(shot, 'Content-Length', String(shot.body.length - 2)), codes: unreadable }
+        ? { ...withHeader(shot, 'Content-Length', String(shot.body.length - 2)), codes: unreadable, mayClose: true }
         : shot,
   },
   {
@@ -287,6 +176,14 @@ const ofFrames: Malformation[] = [
     apply: (shot) => withHeader(withHeader(shot, 'Connection', 'Upgrade'), 'Upgrade', 'websocket'),
   },
 ]
+
+/** Each on a connection of its own, which such a request may spoil. */
+const ofFrames = frames.map(
+  ({ name, apply }): Malformation => ({
+    name,
+    apply: (shot, random, body) => ({ ...apply(shot, random, body), alone: true }),
+  }),
+)
 
 /** Nothing wrong at all stands among them: sound requests and unsound ones meet in one daemon. */
 export const malformations: readonly Malformation[] = [

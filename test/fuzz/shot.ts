@@ -14,6 +14,16 @@ export interface Shot {
   readonly version?: string
   readonly headers: readonly Header[]
   readonly body?: Uint8Array
+  /** Whether it is sent on a connection of its own. */
+  readonly alone?: boolean
+  /** Whether no answer but the end of the connection will do too. */
+  readonly mayClose?: boolean
+  /** Tokens that are good no more, with what each is told. */
+  readonly spent?: readonly { readonly token: string; readonly code: ErrorCode }[]
+  /** Tokens of others, that may do something or nothing. */
+  readonly others?: readonly string[]
+  /** Whether it is sent with the token of somebody whom nothing is known of. */
+  readonly ofAnybody?: boolean
   /** Whether the client closes its side after the last byte. */
   readonly ends?: boolean
   /** The codes that it must be refused with; without them, whatever the contract documents for the route. */

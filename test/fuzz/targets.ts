@@ -1,41 +1,110 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gatesOf, type Operation } from '#common/contract/define.js'
+import type { ErrorCode } from '#common/contract/errors.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import type { Random } from '../chaos/random.js'
 import type { TestDaemon } from '../support/daemon.js'
-import type { Hints } from './sample.js'
+import type { Hints, Json } from './sample.js'
+import type { Secrets } from './secrets.js'
+
+const nobody = 'node_01jd0000000000000000000000'
 
 export interface Aim {
   readonly hints: Hints
   readonly token: string
   readonly ofOwner: boolean
+  /** Fields of the body that keep it from taking effect. */
+  readonly blunt: Readonly<Record<string, Json>>
 }
 
-const nobody = 'node_01jd0000000000000000000000'
+/** What keeps a request that would cost much, if it were sound, from being done. */
+const blunted: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
+  'nodes.create': { parent_id: nobody },
+  'nodes.reviveAll': { under: nobody },
+  'human.requests.create': { node_id: nobody },
+  'canvas.subscriptions.put': { subscriber: nobody },
+  'bash.run': { cwd: '/there/is/no/such' },
+  'files.write': { path: '/there/is/no/such' },
+  'tokens.create': { app: 'nobody' },
+  'apps.create': { name: 'fuzzed' },
+  'llm.call': { model: 'nobody/none' },
+  'models.config.update': { if_version: 0 },
+}
 
 /** What the requests speak to: a node that has ended, one that works and gives away its token, and nobody. */
 export class Targets {
   #ended = ''
   #living = ''
   #livingToken = ''
+  #ownersToken = ''
   #made = 0
+  readonly #tokens = { app: '', powerless: '', appId: '', tokenId: '' }
+  /** Tokens that are good no more. */
+  spent: { token: string; code: ErrorCode }[] = []
 
-  private constructor(private readonly daemon: TestDaemon) {}
+  private constructor(
+    private readonly daemon: TestDaemon,
+    private readonly secrets: Secrets,
+  ) {}
 
-  static async on(daemon: TestDaemon): Promise<Targets> {
+  /** Tokens of others than the owner and the node that is spoken to. */
+  get others(): readonly string[] {
+    return [this.#tokens.app, this.#tokens.powerless, this.#livingToken]
+  }
+
+  static async on(daemon: TestDaemon, secrets: Secrets): Promise<Targets> {
     // No provider is ever reached: this one refuses connections.
     await daemon.client().models.config.update({
       providers: { mock: { type: 'openai-compatible', base_url: 'http://127.0.0.1:9/v1' } },
       ladders: { medium: ['mock/m-1'] },
     })
-    return new Targets(daemon)
+    const targets = new Targets(daemon, secrets)
+    await targets.#makeTokens()
+    return targets
+  }
+
+  async #makeTokens(): Promise<void> {
+    const client = this.daemon.client()
+    const app = await this.#makeApp('fuzzed')
+    const mint = async (scopes?: string[]): Promise<{ id: string; token: string }> => {
+      const body = { app: app.id, ...(scopes && { scopes }) }
+      const made = await client.request<{ id: string; token: string }>('POST', '/v1/tokens', body)
+      this.secrets.add(made.token)
+      return made
+    }
+    const [whole, powerless, revoked, expired] = [await mint(), await mint([]), await mint(), await mint()]
+    await client.request('DELETE', `/v1/tokens/${revoked.id}`)
+    const past =
+      "UPDATE gateway.tokens SET expires_at = now() - interval '1 hour', created_at = now() - interval '1 day'"
+    await this.daemon.rows(`${past} WHERE $1 LIKE '%' || id`, [expired.id])
+    const told = () => this.daemon.client({ token: expired.token, maxRetries: 0 }).request('GET', '/v1/token')
+    await waitFor(
+      () =>
+        told().then(
+          () => false,
+          ({ code }) => code === 'token_expired',
+        ),
+      { what: 'an expired token' },
+    )
+    this.spent = [
+      { token: revoked.token, code: 'token_revoked' },
+      { token: expired.token, code: 'token_expired' },
+    ]
+    Object.assign(this.#tokens, { app: whole.token, powerless: powerless.token, tokenId: revoked.id })
+  }
+
+  #makeApp(name: string): Promise<{ id: string }> {
+    return this.daemon.client().request<{ id: string }>('POST', '/v1/apps', { name, scopes: ['svc:llm'] })
   }
 
   async renew(): Promise<void> {
     const { nodes } = this.daemon.client()
     const cwd = this.daemon.workDir
     this.#made += 1
+    // one that may be renamed, narrowed and removed
+    this.#tokens.appId = (await this.#makeApp(`fuzzed-${this.#made}`)).id
+    this.#ownersToken = this.daemon.token
     const file = join(cwd, `token-${this.#made}`)
     const common = { prompt: 'go', engine: 'exec', cwd, lifecycle: 'terminal' } as const
     if (this.#living) await nodes.cancel(this.#living).catch(() => undefined)
@@ -44,22 +113,37 @@ export class Targets {
       exec: { argv: ['sh', '-c', 'printf %s "$SVC_TOKEN" > "$0.new"; mv "$0.new" "$0"; exec sleep 600', file] },
     })
     this.#ended = (await nodes.createAndWait({ ...common, exec: { argv: ['true'] } })).node_id
+    const before = this.#livingToken
     this.#livingToken = await waitFor(() => readFileSync(file, 'utf8'))
+    this.secrets.add(this.#livingToken)
+    // the node that it was of has ended
+    if (before) this.spent = [...this.spent.slice(0, 2), { token: before, code: 'token_revoked' }]
     this.#living = living.id
   }
 
-  /** Mostly the one who may call this operation at all. */
-  for(entry: Operation, random: Random): Aim {
+  /** Mostly the one who may call this operation at all. @param sparing whether most of it is to be without effect */
+  for(entry: Operation, random: Random, sparing = false): Aim {
+    const blunt = sparing && random.next() < 0.97
     const ofNode = gatesOf(entry).some((gate) => gate === 'broker' || gate === 'self')
     const ofOwner = ofNode ? random.next() < 0.1 : random.next() < 0.85
-    const id = ofOwner ? random.pick([this.#ended, this.#ended, nobody]) : this.#living
+    const node = ofOwner ? (blunt ? nobody : random.pick([this.#ended, this.#ended, nobody])) : this.#living
+    const id = entry.path?.startsWith('/v1/tokens') ? this.#tokens.tokenId : node
+    const ofApp = gatesOf(entry).includes('app')
     return {
-      ofOwner,
-      token: ofOwner ? this.daemon.token : this.#livingToken,
+      ofOwner: ofOwner && !ofApp,
+      token: ofApp ? this.#tokens.app : ofOwner ? this.#ownersToken : this.#livingToken,
+      blunt: (blunt && blunted[entry.name]) || {},
       hints: {
         id,
-        under: id,
-        parent_id: id,
+        app: blunt ? 'nobody' : this.#tokens.appId,
+        pane: 'pane-1',
+        job_id: 'job_01jd0000000000000000000000',
+        name: 'fuzzed',
+        subscriber: node,
+        publisher: node,
+        node_id: node,
+        under: node,
+        parent_id: node,
         provider: 'mock',
         prompt: 'go',
         engine: 'exec',

@@ -5,18 +5,25 @@ import type { Silence, WireAnswer } from './wire.js'
 
 /** What any route may answer to a request that it doesn't take. */
 const everywhere: readonly ErrorCode[] = ['malformed_request', 'validation_failed', 'not_found']
-const closedGates: readonly ErrorCode[] = ['scope_missing', 'owner_required', 'node_token_required', 'stale_generation']
+const closedGates: readonly ErrorCode[] = [
+  'scope_missing',
+  'owner_required',
+  'node_token_required',
+  'app_token_required',
+  'stale_generation',
+]
 const lostTokens: readonly ErrorCode[] = ['token_revoked', 'token_invalid', 'token_expired']
 
 const mayRefuse = (shot: Shot, ofOwner: boolean): ReadonlySet<ErrorCode> =>
   new Set([
     ...(shot.codes ?? [...everywhere, ...(shot.entry.errors ?? []), ...(shot.also ?? [])]),
     ...(gatesOf(shot.entry).includes('open') ? [] : closedGates),
-    ...(ofOwner ? [] : lostTokens),
+    ...(ofOwner && !shot.ofAnybody ? [] : lostTokens),
   ])
 
 /** What speaks against an answer; undefined when it is as the contract has it. */
 export const verdictOf = (shot: Shot, answer: WireAnswer | Silence, ofOwner: boolean): string | undefined => {
+  if (answer === 'closed' && shot.mayClose) return undefined
   if (typeof answer === 'string') return `no answer: ${answer}`
   return answer.status < 400 ? successFault(shot, answer) : problemFault(shot, answer, ofOwner)
 }

@@ -1,4 +1,4 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 
 export interface WireAnswer {
   readonly status: number
@@ -9,8 +9,13 @@ export interface WireAnswer {
 /** What came instead of an answer. */
 export type Silence = 'hung' | 'closed' | 'unreadable'
 
-/** Longest that an answer may take to begin, and a body to end (ms). */
-const patience = 12_000
+/** Longest that an answer may take to begin, and a body to end (ms), and of an operation that is held until something happens. */
+const usual = 12_000
+const longest = 75_000
+
+/** Ms after which an operation that has not answered hangs. */
+export const patienceFor = ({ timeout = 0 }: { readonly timeout?: number }): number =>
+  Math.min(longest, Math.max(usual, timeout))
 
 /** The length is known, or the chunks ended, or it is a stream that goes on for ever. */
 const isWhole = (text: string): boolean => {
@@ -53,8 +58,16 @@ const read = (text: string): WireAnswer | Silence => {
   return { status: Number(status), headers, body: Buffer.from(bytes, 'latin1').toString('utf8') }
 }
 
-/** Writes these bytes on a connection of their own and reads the first answer. @param ends whether nothing more may come */
-export const exchange = (port: number, request: Uint8Array, ends: boolean): Promise<WireAnswer | Silence> =>
+/** Bytes to write, and how long to wait for their answer (ms). */
+export interface Sent {
+  readonly request: Uint8Array
+  readonly patience: number
+  /** Whether nothing more may come. */
+  readonly ends?: boolean | undefined
+}
+
+/** Writes bytes on a connection of their own and reads the first answer. */
+export const exchange = (port: number, { request, patience, ends }: Sent): Promise<WireAnswer | Silence> =>
   new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, timeout: patience })
     let text = ''
@@ -72,3 +85,66 @@ export const exchange = (port: number, request: Uint8Array, ends: boolean): Prom
     if (ends) socket.end(request)
     else socket.write(request)
   })
+
+/** Whether a connection can take another request after this answer. */
+const isReusable = ({ headers }: WireAnswer): boolean =>
+  headers.get('connection') !== 'close' && !headers.get('content-type')?.startsWith('text/event-stream')
+
+interface Open {
+  readonly socket: Socket
+  fresh: boolean
+}
+
+/** Requests one after the other, on one connection as long as it lasts. */
+export class Lane {
+  #open: Open | undefined
+
+  constructor(private readonly port: number) {}
+
+  async exchange(sent: Sent): Promise<WireAnswer | Silence> {
+    const known = this.#open
+    const answer = await this.#ask(sent)
+    // a connection that the server ended just then says nothing of the request
+    return answer === 'closed' && known && !known.fresh ? this.#ask(sent) : answer
+  }
+
+  close(): void {
+    this.#open?.socket.destroy()
+    this.#open = undefined
+  }
+
+  #ask({ request, patience }: Sent): Promise<WireAnswer | Silence> {
+    const open = this.#connected()
+    const { socket } = open
+    return new Promise((resolve) => {
+      let text = ''
+      const settle = (answer: WireAnswer | Silence): void => {
+        socket.removeAllListeners('data').removeAllListeners('end').removeAllListeners('timeout').off('close', onEnd)
+        open.fresh = false
+        if (typeof answer === 'string' || !isReusable(answer)) this.close()
+        resolve(answer)
+      }
+      const onEnd = (): void => settle(read(text))
+      socket.on('data', (chunk: string) => {
+        text += chunk
+        if (isWhole(text)) settle(read(text))
+      })
+      socket
+        .on('timeout', () => settle('hung'))
+        .on('end', onEnd)
+        .on('close', onEnd)
+      socket.setTimeout(patience)
+      socket.write(request)
+    })
+  }
+
+  #connected(): Open {
+    if (this.#open?.socket.writable) return this.#open
+    this.close()
+    const socket = connect({ port: this.port, host: '127.0.0.1', noDelay: true })
+    socket.setEncoding('latin1')
+    socket.on('error', () => undefined) // it is followed by the end
+    this.#open = { socket, fresh: true }
+    return this.#open
+  }
+}
