@@ -270,6 +270,16 @@ describe('what no client sends', () => {
     expect((await post(`${mine}Expect: 100-continue\r\n`)).head).toMatch(/^HTTP\/1.1 413/)
   })
 
+  it('a body that waits to be asked for is, once token and gate are in order', async () => {
+    const patch = (token: string) =>
+      say(
+        `PATCH /v1/access HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n` +
+          'Content-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n{}',
+      )
+    expect((await patch(gateway.token)).head).toBe('HTTP/1.1 100 Continue')
+    expect(await patch(notes)).toMatchObject({ status: 403, code: 'owner_required' })
+  })
+
   it('a chunked body is cut at the limit of its route', async () => {
     const socket = connect(portOf('owner'), '127.0.0.1').on('error', () => undefined)
     const answer = text(socket)
