@@ -2,18 +2,11 @@ import { type ExecutionContext, Inject, Injectable } from '@nestjs/common'
 import { AuthGuard } from '@nestjs/passport'
 import type { FastifyRequest } from 'fastify'
 import { gatesOf } from '#common/contract/define.js'
-import type { Actor } from '#common/kernel/context.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { operationOf, stateOf } from '../http/request.state.js'
 import { GuessLimit } from '../limit/guess.limit.js'
 import { TokenVerifier } from '../tokens/token.verifier.js'
-import type { Shown } from './bearer.strategy.js'
-
-/** What the strategy answers. */
-export interface Authenticated {
-  readonly actor: Actor
-  readonly token: string
-}
+import type { Authenticated, Shown } from './bearer.strategy.js'
 
 /** Authenticates every operation but the open ones. */
 @Injectable()

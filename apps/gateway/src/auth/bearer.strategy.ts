@@ -1,13 +1,19 @@
 import { Injectable } from '@nestjs/common'
 import { PassportStrategy } from '@nestjs/passport'
 import { Strategy } from 'passport-http-bearer'
+import type { Actor } from '#common/kernel/context.js'
 import type { TokenVerifier } from '../tokens/token.verifier.js'
-import type { Authenticated } from './bearer.guard.js'
 
 /** What the guard shows of a request. */
 export interface Shown {
   readonly headers: { readonly authorization?: string }
   readonly tokens: TokenVerifier
+}
+
+/** What a token proved to be. */
+export interface Authenticated {
+  readonly actor: Actor
+  readonly token: string
 }
 
 /** The one way in: a bearer token, and what it stands for. */
