@@ -7,7 +7,6 @@ import { createLogger } from '#common/kernel/log.js'
 import { loadNodeTokenKey } from '#common/kernel/node-token-key.js'
 import { type RunningService, startService } from '#common/kernel/service.js'
 import { deriveNodeToken } from '#common/kernel/tokens.js'
-import { natsUrlAs } from '#common/testing/nats.js'
 import { service } from '../gateway.module.js'
 import { GatewayListeners } from '../listener/gateway.listeners.js'
 
@@ -37,6 +36,9 @@ export interface Asking {
 
 const urlParts = (url: URL) => ({ host: url.hostname, port: url.port, path: url.pathname + url.search })
 
+/** A suite's user of the bus may do everything; the gateway comes in as its own, whose name ends with the service's. */
+const asGateway = (natsUrl: string): string => natsUrl.replace(/\/\/(suite-\d+):/, '//$1-gateway:')
+
 /** A gateway with a database and a data directory of its own. */
 export class TestGateway {
   private constructor(
@@ -51,7 +53,7 @@ export class TestGateway {
       SVC_OWNER_LISTEN: '127.0.0.1:0',
       SVC_APP_LISTEN: '127.0.0.1:0',
       DATABASE_URL: database.urlFor('gateway'),
-      NATS_URL: natsUrlAs(natsUrl, 'gateway'),
+      NATS_URL: asGateway(natsUrl),
       // a suite asks as much as it likes unless limits are its subject
       SVC_RATE_LIMIT: 0,
       SVC_AUTH_FAILURE_LIMIT: 0,

@@ -29,9 +29,8 @@ export async function testDatabase(): Promise<TestDatabase> {
   try {
     await admin.run(`CREATE DATABASE ${name} TEMPLATE ${template}`)
     // rights inside a database are copied with it, those to connect are not
-    await admin.run(
-      `REVOKE ALL ON DATABASE ${name} FROM PUBLIC; GRANT CONNECT ON DATABASE ${name} TO ${serviceRoles.map(({ service }) => roleOf(service)).join()}`,
-    )
+    const roles = serviceRoles.map(({ service }) => roleOf(service)).join()
+    await admin.run(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC; GRANT CONNECT ON DATABASE ${name} TO ${roles}`)
   } finally {
     await admin.close()
   }

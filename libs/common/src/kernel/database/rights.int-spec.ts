@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type AdminConnection, openAdmin } from '#common/testing/admin-connection.js'
 import { type TestDatabase, testDatabase, withDatabase } from '#common/testing/database.js'
+import { notYetApplicable } from '#common/testing/describe-with-engine.js'
 import { serviceRoles } from './service-roles.js'
 
 // Done when: "gateway, scheduler, objects, models and a broker can each be shown unable to write the canvas". The suite is
@@ -212,7 +213,5 @@ describe('the list of roles', () => {
     expect(writers).toEqual([{ grantee: new URL(store.urlFor('lifecycle')).username }])
   })
 
-  const planned = ['scheduler', 'objects'].filter((service) => !(withServices as string[]).includes(service))
-  for (const service of planned)
-    it.todo(`not yet applicable: ${service} can't write the canvas; there is no ${service} yet`)
+  notYetApplicable(withServices, 'can write the canvas in no way')
 })

@@ -31,14 +31,17 @@ const DIFFERENCES = `
            r.rolsuper AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.rolcanlogin AND NOT o.rolsuper
              AND o.rolname NOT IN (SELECT role FROM holder)) AS alone
            FROM pg_roles r, pg_database d WHERE r.rolname = current_user AND d.datname = current_database()),
-  own_schema AS (SELECT n.oid, n.nspname, quote_ident(h.role) AS role FROM holder h JOIN pg_namespace n ON n.nspname = ANY (h.schemas)),
-  others_table AS (SELECT c.oid, c.relnamespace, quote_ident(h.role) AS role FROM holder h, unnest(h.reads) AS t (name), pg_class c WHERE c.oid = to_regclass(t.name)),
+  own_schema AS (SELECT n.oid, n.nspname, quote_ident(h.role) AS role
+    FROM holder h JOIN pg_namespace n ON n.nspname = ANY (h.schemas)),
+  others_table AS (SELECT c.oid, c.relnamespace, quote_ident(h.role) AS role
+    FROM holder h, unnest(h.reads) AS t (name), pg_class c WHERE c.oid = to_regclass(t.name)),
   tables (privilege) AS (VALUES ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')),
   sequences (privilege) AS (VALUES ('SELECT'), ('USAGE')),
   wanted (role, kind, object, privilege) AS (
     SELECT quote_ident(role), 'DATABASE', quote_ident(current_database()), 'CONNECT' FROM holder, me WHERE owns
     UNION ALL SELECT role, 'SCHEMA', quote_ident(nspname), 'USAGE' FROM own_schema
-    UNION SELECT t.role, 'SCHEMA', quote_ident(n.nspname), 'USAGE' FROM others_table t JOIN pg_namespace n ON n.oid = t.relnamespace
+    UNION SELECT t.role, 'SCHEMA', quote_ident(n.nspname), 'USAGE'
+      FROM others_table t JOIN pg_namespace n ON n.oid = t.relnamespace
     UNION ALL SELECT role, 'TABLE', oid::regclass::text, 'SELECT' FROM others_table
     UNION ALL SELECT s.role, 'TABLE', c.oid::regclass::text, p.privilege
       FROM own_schema s JOIN pg_class c ON c.relnamespace = s.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'f'), tables p
@@ -48,23 +51,27 @@ const DIFFERENCES = `
       FROM own_schema s JOIN pg_proc p ON p.pronamespace = s.oid
     UNION ALL SELECT quote_ident(h.role), 'ROUTINE', f.name::regprocedure::text, 'EXECUTE'
       FROM me, holder h, unnest(h.functions) AS f (name) WHERE me.rolsuper
-    UNION ALL SELECT s.role, 'DEFAULT', quote_ident(s.nspname), p.privilege || ' ON TABLES' FROM own_schema s, tables p
-    UNION ALL SELECT s.role, 'DEFAULT', quote_ident(s.nspname), p.privilege || ' ON SEQUENCES' FROM own_schema s, sequences p
+    UNION ALL SELECT s.role, 'DEFAULT', quote_ident(s.nspname), p.privilege || ' ON TABLES'
+      FROM own_schema s, tables p
+    UNION ALL SELECT s.role, 'DEFAULT', quote_ident(s.nspname), p.privilege || ' ON SEQUENCES'
+      FROM own_schema s, sequences p
     UNION ALL SELECT s.role, 'DEFAULT', quote_ident(s.nspname), 'EXECUTE ON ROUTINES' FROM own_schema s),
   -- space: the schema that an object is in, or itself
   listed (kind, object, space, acl, suffix) AS (
-    SELECT 'DATABASE', quote_ident(datname), NULL::oid, coalesce(datacl, acldefault('d', datdba)), '' FROM pg_database, me
-      WHERE datname = current_database() OR me.alone AND datname IN ('postgres', 'template1')
+    SELECT 'DATABASE', quote_ident(datname), NULL::oid, coalesce(datacl, acldefault('d', datdba)), ''
+      FROM pg_database, me WHERE datname = current_database() OR me.alone AND datname IN ('postgres', 'template1')
     UNION ALL SELECT 'SCHEMA', quote_ident(nspname), oid, nspacl, '' FROM pg_namespace
-    UNION ALL SELECT CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, oid::regclass::text, relnamespace, relacl, '' FROM pg_class
-      WHERE relacl IS NOT NULL
+    UNION ALL SELECT CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, oid::regclass::text, relnamespace, relacl, ''
+      FROM pg_class WHERE relacl IS NOT NULL
     UNION ALL SELECT 'TABLE', c.oid::regclass::text, c.relnamespace, a.attacl, format(' (%I)', a.attname)
       FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE a.attacl IS NOT NULL AND NOT a.attisdropped
     UNION ALL SELECT 'ROUTINE', p.oid::regprocedure::text, p.pronamespace,
-        CASE WHEN p.pronamespace = 'pg_catalog'::regnamespace THEN coalesce(proacl, acldefault('f', proowner)) ELSE proacl END, ''
+        CASE WHEN p.pronamespace = 'pg_catalog'::regnamespace
+          THEN coalesce(proacl, acldefault('f', proowner)) ELSE proacl END, ''
       FROM pg_proc p, me WHERE p.pronamespace <> 'pg_catalog'::regnamespace OR me.rolsuper AND (${leavingTraces})
     UNION ALL SELECT 'DEFAULT', quote_ident(n.nspname), n.oid, d.defaclacl,
-        CASE d.defaclobjtype WHEN 'r' THEN ' ON TABLES' WHEN 'S' THEN ' ON SEQUENCES' WHEN 'f' THEN ' ON ROUTINES' ELSE ' ON TYPES' END
+        CASE d.defaclobjtype WHEN 'r' THEN ' ON TABLES' WHEN 'S' THEN ' ON SEQUENCES'
+          WHEN 'f' THEN ' ON ROUTINES' ELSE ' ON TYPES' END
       FROM me JOIN pg_default_acl d ON d.defaclrole = me.oid JOIN pg_namespace n ON n.oid = d.defaclnamespace),
   held (role, kind, object, privilege) AS (
     SELECT o.role, l.kind, l.object, a.privilege_type || l.suffix
