@@ -163,7 +163,7 @@ export class PlayedHost {
     await this.onJob('start', order.job_id)
     if (order.incarnation !== this.incarnation) throw new SvcError('stale_generation')
     if (this.jobs.has(order.job_id)) return { state: 'running' }
-    this.jobs.set(order.job_id, { job_id: order.job_id, running: true })
+    this.jobs.set(order.job_id, { job_id: order.job_id, running: true, scopes: madeWith(order.scopes) })
     return { state: 'started' }
   }
 
@@ -176,8 +176,10 @@ export class PlayedHost {
     this.#pid += 1
     const { node_id, generation, scopes } = launch
     const started_at = isoTime(systemClock.now())
-    const made = scopes.filter((scope) => scope === 'svc:act' || scope.startsWith('svc:files:'))
-    this.brokers.set(node_id, { node_id, generation, pid: this.#pid, started_at, scopes: made })
+    this.brokers.set(node_id, { node_id, generation, pid: this.#pid, started_at, scopes: madeWith(scopes) })
     return { state: 'launched', pid: this.#pid }
   }
 }
+
+const madeWith = (scopes: readonly string[]): string[] =>
+  scopes.filter((scope) => scope === 'svc:act' || scope.startsWith('svc:files:'))

@@ -7,6 +7,7 @@ import { type Clock, isoTime, systemClock } from '#common/kernel/clock.js'
 import { SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
+import { equippedWith } from '../broker/hosted-node.js'
 import { HOST_PLACE, type HostPlace } from '../host.place.js'
 import { SandboxPlanner } from '../sandbox/sandbox.planner.js'
 import { readOutput, storedBytes } from './job.output.js'
@@ -81,8 +82,12 @@ export class JobService {
   /** What lifecycle is told with each hello. */
   hosted(): HostedJob[] {
     return [
-      ...[...this.#running.keys()].map((job_id) => ({ job_id, running: true })),
-      ...[...this.#untold.keys()].map((job_id) => ({ job_id, running: false })),
+      ...[...this.#running.values()].map(({ order: { job_id, scopes } }) => ({
+        job_id,
+        running: true,
+        scopes: equippedWith(scopes),
+      })),
+      ...[...this.#untold.keys()].map((job_id) => ({ job_id, running: false, scopes: [] })),
     ]
   }
 

@@ -1,5 +1,5 @@
 import type { ToldGrant } from '#common/contract/grant.internal.js'
-import { intersect } from '#common/kernel/scopes.js'
+import { exceeding, intersect } from '#common/kernel/scopes.js'
 import type { NodeRecord } from '../node/node.record.js'
 
 type Held = Pick<NodeRecord, 'app_id' | 'profile' | 'scopes'>
@@ -24,6 +24,10 @@ export const ceilingOf = ({ app_id, profile, scopes }: Held, grant: ToldGrant | 
   if (grant.status === 'revoked' || foreign) return { state: 'revoked' }
   return { state: 'granted', scopes: intersect(scopes, grant.scopes) }
 }
+
+/** What something was made with that may not be had now; nothing while that is not known. */
+export const excessOf = (made: readonly string[], ceiling: Ceiling): string[] =>
+  ceiling.state === 'unknown' ? [] : exceeding(made, ceiling.state === 'granted' ? ceiling.scopes : [])
 
 /** What a node shows while its app may do nothing. */
 export const ungranted = (

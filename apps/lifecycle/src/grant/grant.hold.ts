@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common'
 import { systemContext } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { Writer } from '#common/kernel/database/writer.js'
-import { exceeding } from '#common/kernel/scopes.js'
 import { isHeld } from '../fault/fault.hold.js'
 import { FaultService } from '../fault/fault.service.js'
 import { JobQueue } from '../job/job.queue.js'
@@ -11,7 +10,7 @@ import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { LaunchQueue } from '../supervision/launch.queue.js'
 import { Ceilings } from './ceilings.js'
-import { type Ceiling, ungranted } from './grant.ceiling.js'
+import { type Ceiling, excessOf, ungranted } from './grant.ceiling.js'
 
 /** Scopes of a process that no call asks for: its mounts, and a shell among its tools. */
 export interface Equipped {
@@ -20,9 +19,8 @@ export interface Equipped {
 }
 
 /** What a process was made with that its node may not have now; a program that runs by itself has no shell to lose. */
-const excessOf = (node: NodeRecord, { scopes }: Equipped, ceiling: Ceiling): string[] => {
-  if (ceiling.state === 'unknown') return []
-  const excess = exceeding(scopes, ceiling.state === 'granted' ? ceiling.scopes : [])
+const excessOfProcess = (node: NodeRecord, { scopes }: Equipped, ceiling: Ceiling): string[] => {
+  const excess = excessOf(scopes, ceiling)
   return node.engine === 'exec' ? excess.filter((scope) => scope !== 'svc:act') : excess
 }
 
@@ -47,7 +45,7 @@ export class GrantHold {
     })
     const ceilings = await this.ceilings.ofAll(this.database, running)
     return running.flatMap((node) => {
-      const excess = excessOf(node, equipped.get(node.id) as Equipped, ceilings.get(node.id) as Ceiling)
+      const excess = excessOfProcess(node, equipped.get(node.id) as Equipped, ceilings.get(node.id) as Ceiling)
       return excess.length > 0 ? [node.id] : []
     })
   }
@@ -59,7 +57,7 @@ export class GrantHold {
       const { node } = family
       if (node.status !== 'active' || node.generation !== equipped.generation || isHeld(node)) return
       const ceiling = await this.ceilings.of(ctx.tx, node)
-      if (excessOf(node, equipped, ceiling).length === 0) return
+      if (excessOfProcess(node, equipped, ceiling).length === 0) return
       if (ceiling.state === 'revoked') this.faults.fail(ctx, family, ungranted(node, ceiling))
       else this.engagements.relaunch(ctx, node, { reason: 'the grant of its app was narrowed', delayMs: 0 })
       ctx.tx.afterCommit(() => {

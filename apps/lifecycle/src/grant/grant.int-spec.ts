@@ -145,6 +145,18 @@ describe('a grant that is narrowed', () => {
     await lifecycle.bound(node.id, 2)
   })
 
+  it('ends the jobs that have more than is left, of a node that rests too', async () => {
+    const appId = await granted()
+    const { node, broker, assignment } = await lifecycle.running({ lifecycle: 'resident' }, appContext(appId))
+    const job = await lifecycle.call('nodes.jobs.start', { id: node.id, command: 'sleep 600' }, appContext(appId))
+    await waitFor(() => lifecycle.host.jobs.get(job.id)?.running)
+    await broker.turn(1, assignment.mail)
+    await lifecycle.until(node.id, 'idle')
+    lifecycle.host.brokers.delete(node.id)
+    await tell(appId, { version: 2, scopes: ['svc:act', 'svc:llm'] })
+    await waitFor(() => lifecycle.host.jobCancels.includes(job.id))
+  })
+
   it('in what every call asks for leaves the process alone', async () => {
     const appId = await granted()
     const [thinking, program] = [

@@ -189,7 +189,7 @@ describe('a job whose host was not told', () => {
     const job = await running(node.id)
     lifecycle.host.incarnation = 'third'
     lifecycle.host.jobs.clear()
-    lifecycle.host.jobs.set(job.id, { job_id: job.id, running: false })
+    lifecycle.host.jobs.set(job.id, { job_id: job.id, running: false, scopes: [] })
     await lifecycle.host.hello()
     const other = await running(node.id)
     lifecycle.host.jobs.delete(other.id)

@@ -5,6 +5,8 @@ import { Database } from '#common/kernel/database/database.js'
 import { hasCode } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
+import { Ceilings } from '../grant/ceilings.js'
+import { type Ceiling, excessOf } from '../grant/grant.ceiling.js'
 import { HostRegistry } from '../supervision/host.registry.js'
 import { JobCarrier } from './job.carrier.js'
 import { JobRepository, type OwedJob } from './job.repository.js'
@@ -37,6 +39,7 @@ export class JobReconciler {
     private readonly ends: JobEndService,
     private readonly carrier: JobCarrier,
     private readonly hosts: HostRegistry,
+    private readonly ceilings: Ceilings,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Logger,
   ) {}
@@ -54,7 +57,13 @@ export class JobReconciler {
   private async reconcile(word: JobsHeard): Promise<void> {
     const owed = await this.jobs.owedBy(this.database, word.host_id)
     const known = new Map(word.jobs.map((job) => [job.job_id, job]))
-    for (const job of owed) await this.guarded(job, () => this.settle(job, word, known.get(job.id)))
+    const ceilings = await this.ceilings.ofAll(this.database, owed)
+    for (const job of owed) {
+      const hosted = known.get(job.id)
+      const excess = excessOf(hosted?.scopes ?? [], ceilings.get(job.id) as Ceiling)
+      const wanted = excess.length === 0 && !job.cancel_requested_at && job.node_status !== 'canceled'
+      await this.guarded(job, () => this.settle(job, word, { hosted, wanted }))
+    }
     await this.endUnowed(word)
   }
 
@@ -70,12 +79,16 @@ export class JobReconciler {
     }
   }
 
-  private async settle(job: OwedJob, word: JobsHeard, hosted: HostedJob | undefined): Promise<void> {
+  private async settle(
+    job: OwedJob,
+    word: JobsHeard,
+    { hosted, wanted }: { hosted: HostedJob | undefined; wanted: boolean },
+  ): Promise<void> {
     // its end is on the way and says more than can be said here
     if (hosted && !hosted.running) return
     if (job.host_incarnation !== word.incarnation) {
       if (this.hasTold(word)) await this.ends.lose(job, 'its host was restarted, and knows nothing of it')
-    } else if (job.cancel_requested_at || job.node_status === 'canceled') this.carrier.cancel(job)
+    } else if (!wanted) this.carrier.cancel(job)
     else if (!hosted) this.carrier.start(job)
   }
 

@@ -9,6 +9,10 @@ import type { JobRecord } from './job.record.js'
 /** A job that should run, as its host is to be asked for it. */
 export interface OwedJob extends JobRecord {
   readonly node_status: NodeRecord['status']
+  readonly app_id: string | null
+  readonly profile: string | null
+  /** Of its node. */
+  readonly scopes: string[]
 }
 
 export type JobEnding = Pick<
@@ -71,7 +75,7 @@ export class JobRepository {
   /** All that a host should be running. */
   owedBy(reader: Reader, hostId: string): Promise<OwedJob[]> {
     return reader.query<OwedJob>(
-      `SELECT j.*, n.status AS node_status FROM canvas.jobs j JOIN canvas.nodes n ON n.id = j.node_id
+      `SELECT j.*, n.status AS node_status, n.app_id, n.profile, n.scopes FROM canvas.jobs j JOIN canvas.nodes n ON n.id = j.node_id
         WHERE j.status = 'running' AND j.host_id = $1`,
       [hostId],
     )

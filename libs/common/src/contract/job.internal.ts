@@ -4,7 +4,14 @@ import { operation } from './define.js'
 import { jobChunk, jobId, jobOutput, jobStatuses } from './job.schema.js'
 
 /** A job of which its host still has something to tell: that it runs, or an end that lifecycle has not taken yet. */
-export const hostedJob = z.object({ job_id: jobId, running: z.boolean() })
+export const hostedJob = z.object({
+  job_id: jobId,
+  running: z.boolean(),
+  scopes: z
+    .array(z.string())
+    .default([])
+    .meta({ description: 'Of those that it was started with: its mounts, and that it is a shell' }),
+})
 export type HostedJob = z.infer<typeof hostedJob>
 
 /** How a job ended, as its host says it. */
