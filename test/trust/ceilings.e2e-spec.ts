@@ -1,7 +1,10 @@
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { routes } from '#common/contract/index.js'
 import { waitFor } from '#common/testing/wait-for.js'
+import { shape } from './matrix.request.js'
+import { table } from './route.table.js'
 import { TrustStage, type Voice } from './trust.stage.js'
 
 let stage: TrustStage
@@ -89,6 +92,51 @@ describe('what an app makes', () => {
     expect(outcome.status).toBe('dead')
     expect(JSON.stringify(outcome.error)).toContain("doesn't see it")
     expect(existsSync(join(secret, 'made'))).toBe(false)
+  })
+})
+
+describe('a node of somebody else', () => {
+  /** Every route on a node whose gate an app with every scope passes, or a node does. */
+  const onNodes = routes.filter(
+    ({ name, path }) =>
+      path?.startsWith('/v1/nodes/{id}') && ['holder', 'scope', 'selfOr'].includes(table[name]?.passes.by ?? ''),
+  )
+
+  let others: string[]
+  let voices: Voice[]
+  beforeAll(async () => {
+    const [app, other] = [await withPlace(), await withPlace()]
+    others = [(await makes(other.ask, other.place)).body.id, (await stage.waiting()).id]
+    voices = [app.ask, await stage.asNode((await makes(app.ask, app.place)).body.id)]
+  })
+
+  it.each(onNodes.map((entry) => [entry.name, entry] as const))('is not there: %s', async (_name, entry) => {
+    for (const id of others) {
+      for (const voice of voices) {
+        const { path, body } = shape(entry, id)
+        const { status, body: problem } = await voice(`${entry.method} ${path}`, body && JSON.parse(body))
+        expect([status, problem?.code]).toEqual([404, 'not_found'])
+      }
+    }
+  })
+
+  it('is watched by nobody', async () => {
+    const { place, ask } = await withPlace()
+    const [mine, owners] = [(await makes(ask, place)).body, await stage.waiting()]
+    const pair = (subscriber: string, publisher: string) =>
+      ask('PUT /v1/canvas/subscriptions', { subscriber, publisher })
+
+    expect((await pair(mine.id, owners.id)).body.code).toBe('not_found')
+    expect((await pair(owners.id, mine.id)).body.code).toBe('not_found')
+  })
+
+  it('asks nobody in its name, and has no child put beneath it', async () => {
+    const { place, ask } = await withPlace()
+    const owners = await stage.waiting()
+    const question = { kind: 'deck', title: 'Which way?', pages: [{ id: 'p', kind: 'notify', title: 'This way' }] }
+
+    expect((await ask('POST /v1/human/requests', { ...question, node_id: owners.id })).body.code).toBe('not_found')
+    expect((await makes(ask, place, { parent_id: owners.id })).body.code).toBe('not_found')
   })
 })
 
