@@ -60,6 +60,7 @@ import { TokenRepository } from './tokens/token.repository.js'
 import { TokenService } from './tokens/token.service.js'
 import { TokenUse } from './tokens/token.use.js'
 import { NODE_TOKEN_KEY, TokenVerifier } from './tokens/token.verifier.js'
+import { KeptKeys } from './trust/kept-keys.js'
 import { TrustTail } from './trust/trust.tail.js'
 import { TrustWatch } from './trust/trust.watch.js'
 
@@ -132,6 +133,7 @@ export class GatewayModule implements OnApplicationShutdown {
         AuditLog,
         AuditRepository,
         AuditRetention,
+        KeptKeys,
         AuditScribe,
         AuditGuard,
         ProblemFilter,
