@@ -183,6 +183,18 @@ describe("the owner's token", () => {
     expect((await two.self(body.token, two.there)).status).toBe(200)
   })
 
+  it('that was replaced keeps its time over a restart', async () => {
+    const before = two.owner
+    await two.ask('POST', `/v1/tokens/${await current()}/rotate`, { overlap: 60 })
+    const again = await two.another()
+    try {
+      expect((await two.self(before, again)).body.kind).toBe('owner')
+    } finally {
+      await again.running.close()
+    }
+    expect((await two.self(before)).body.kind).toBe('owner')
+  })
+
   it('stays what it was when its rotation fails after the file was written', async () => {
     const before = two.owner
     await two.database.query(
