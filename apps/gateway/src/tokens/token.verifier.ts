@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Actor } from '#common/kernel/context.js'
 import { hasCode, isSvcError, SvcError } from '#common/kernel/errors.js'
-import { hashToken, parseToken, sameHash, verifyNodeToken } from '#common/kernel/tokens.js'
+import { digestToken, hashToken, parseToken, sameHash, verifyNodeToken } from '#common/kernel/tokens.js'
 import { Grants } from '../apps/grants.js'
 import type { HeldGrant } from '../apps/held.grant.js'
 import { TrustTail } from '../trust/trust.tail.js'
@@ -77,7 +77,7 @@ export class TokenVerifier implements OnModuleInit {
 
   /** Whether this very token proved right lately. */
   knows(token: string): boolean {
-    return this.#proofs.get(hashToken(token).toString('base64')) !== undefined
+    return this.#proofs.get(digestToken(token)) !== undefined
   }
 
   /** As `verify`, for a request that came with it: remembers that it was used. */
@@ -92,21 +92,20 @@ export class TokenVerifier implements OnModuleInit {
    * for can't be asked.
    */
   async verify(token: string): Promise<Actor> {
-    const hash = hashToken(token)
-    const key = hash.toString('base64')
+    const key = digestToken(token)
     const known = this.#proofs.get(key)
     if (known?.kind === 'node') return this.#nodeActor(known)
     const now = this.clock.monotonic()
     if (known && now - known.tried < timeToLive) return this.#actorOf(known.token)
-    const proof = await this.#proveOnce(key, token, hash, known)
+    const proof = await this.#proveOnce(key, token, known)
     return proof.kind === 'node' ? this.#nodeActor(proof) : this.#actorOf(proof.token)
   }
 
-  #proveOnce(key: string, token: string, hash: Buffer, known: Proof | undefined): Promise<Proof> {
+  #proveOnce(key: string, token: string, known: Proof | undefined): Promise<Proof> {
     const asking = this.#asking.get(key)
     if (asking) return asking
     const changes = this.#changes
-    const proving = this.#prove(token, hash, known)
+    const proving = this.#prove(token, known)
       .then((proof) => {
         // whatever changed meanwhile, the next one who asks reads it
         if (changes === this.#changes) this.#keep(key, proof)
@@ -135,7 +134,7 @@ export class TokenVerifier implements OnModuleInit {
     }
   }
 
-  async #prove(token: string, hash: Buffer, known: Proof | undefined): Promise<Proof> {
+  async #prove(token: string, known: Proof | undefined): Promise<Proof> {
     const parsed = parseToken(token)
     if (!parsed) throw new SvcError('token_invalid')
     if (parsed.kind === 'node') {
@@ -146,7 +145,8 @@ export class TokenVerifier implements OnModuleInit {
     const now = this.clock.monotonic()
     try {
       const record = await this.repository.find(tokenIdOf(parsed.id))
-      if (!record || record.kind !== parsed.kind || !sameHash(record.hash, hash)) throw new SvcError('token_invalid')
+      if (!record || record.kind !== parsed.kind || !sameHash(record.hash, hashToken(token)))
+        throw new SvcError('token_invalid')
       return { kind: 'kept', token: record, read: now, tried: now }
     } catch (error) {
       const unreachable = !isSvcError(error) || hasCode(error, 'service_unavailable', 'deadline_exceeded', 'internal')

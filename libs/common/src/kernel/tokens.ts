@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /**
@@ -47,7 +47,10 @@ export const parseToken = (token: string): ParsedToken | null => {
 
 export const mintToken = (kind: TokenKind, id: string): string => assemble(kind, id, base62(randomBytes(32), 43))
 
-export const hashToken = (token: string): Buffer => createHash('sha256').update(token).digest()
+export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer')
+
+/** The same as text: a key by which to remember a token without keeping it. */
+export const digestToken = (token: string): string => hash('sha256', token, 'base64')
 
 export const sameHash = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && timingSafeEqual(a, b)
 
