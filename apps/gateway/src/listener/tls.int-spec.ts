@@ -203,4 +203,12 @@ describe('a trusted proxy', () => {
     expect(headers['strict-transport-security']).toBe('max-age=2592000')
     expect((await ask({ 'x-forwarded-host': 'evil.example' })).body.code).toBe('host_forbidden')
   })
+
+  it('says who its client is, as the audit log has it', async () => {
+    const headers = { 'x-forwarded-for': '198.51.100.1, 203.0.113.9', 'x-request-id': 'from-afar' }
+    await gateway.ask({ path: '/v1/tokens', token: gateway.nodeToken(wire.create()), headers })
+    const lines = async () => (await gateway.ask({ path: '/v1/audit' })).body.data as { request_id: string }[]
+    const line = await waitFor(async () => (await lines()).find(({ request_id: id }) => id === 'from-afar'))
+    expect(line).toMatchObject({ remote: '203.0.113.9', decision: 'denied' })
+  })
 })
