@@ -8,7 +8,7 @@ import { Secrets } from './secrets.js'
 import { bytesOf, type Shot } from './shot.js'
 import { Targets } from './targets.js'
 import { verdictOf } from './verdict.js'
-import { exchange, Lane, patienceFor, type Silence, type WireAnswer } from './wire.js'
+import { exchange, isHeld, Lane, type Silence, type WireAnswer } from './wire.js'
 
 export interface FuzzOptions {
   seed: number
@@ -150,10 +150,9 @@ class Range {
   #send(shot: Shot, lane: number): Promise<WireAnswer | Silence> {
     const isOwners = shot.entry.listeners?.includes('owner')
     const port = this.#portOf(isOwners ? this.daemon.baseUrl : this.daemon.appUrl)
-    const sent = { request: bytesOf(shot), patience: patienceFor(shot.entry), ends: shot.ends }
-    if (shot.alone || shot.ends) return exchange(port, sent)
+    if (shot.alone || shot.ends || isHeld(shot.entry)) return exchange(port, bytesOf(shot), shot)
     const lanes = this.#lanes.get(port) as Lane[]
-    return (lanes[lane] as Lane).exchange(sent)
+    return (lanes[lane] as Lane).exchange(bytesOf(shot))
   }
 
   #told({ entry }: Shot, answer: WireAnswer | Silence): string | undefined {

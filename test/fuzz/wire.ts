@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import type { Shot } from './shot.js'
 
 export interface WireAnswer {
   readonly status: number
@@ -14,7 +15,7 @@ const usual = 12_000
 const longest = 75_000
 
 /** Ms after which an operation that has not answered hangs. */
-export const patienceFor = ({ timeout = 0 }: { readonly timeout?: number }): number =>
+const patienceFor = ({ timeout = 0 }: { readonly timeout?: number }): number =>
   Math.min(longest, Math.max(usual, timeout))
 
 /** The length is known, or the chunks ended, or it is a stream that goes on for ever. */
@@ -58,18 +59,14 @@ const read = (text: string): WireAnswer | Silence => {
   return { status: Number(status), headers, body: Buffer.from(bytes, 'latin1').toString('utf8') }
 }
 
-/** Bytes to write, and how long to wait for their answer (ms). */
-export interface Sent {
-  readonly request: Uint8Array
-  readonly patience: number
-  /** Whether nothing more may come. */
-  readonly ends?: boolean | undefined
-}
-
-/** Writes bytes on a connection of their own and reads the first answer. */
-export const exchange = (port: number, { request, patience, ends }: Sent): Promise<WireAnswer | Silence> =>
+/** Writes the bytes of a request on a connection of their own and reads the first answer. */
+export const exchange = (
+  port: number,
+  request: Uint8Array,
+  { entry, ends }: Pick<Shot, 'entry' | 'ends'>,
+): Promise<WireAnswer | Silence> =>
   new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, timeout: patience })
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, timeout: patienceFor(entry) })
     let text = ''
     const settle = (answer: WireAnswer | Silence): void => {
       resolve(answer)
@@ -95,17 +92,20 @@ interface Open {
   fresh: boolean
 }
 
+/** Whether an operation may hold its answer for longer than a lane waits. */
+export const isHeld = (entry: { readonly timeout?: number }): boolean => patienceFor(entry) > usual
+
 /** Requests one after the other, on one connection as long as it lasts. */
 export class Lane {
   #open: Open | undefined
 
   constructor(private readonly port: number) {}
 
-  async exchange(sent: Sent): Promise<WireAnswer | Silence> {
+  async exchange(request: Uint8Array): Promise<WireAnswer | Silence> {
     const known = this.#open
-    const answer = await this.#ask(sent)
+    const answer = await this.#ask(request)
     // a connection that the server ended just then says nothing of the request
-    return answer === 'closed' && known && !known.fresh ? this.#ask(sent) : answer
+    return answer === 'closed' && known && !known.fresh ? this.#ask(request) : answer
   }
 
   close(): void {
@@ -113,7 +113,7 @@ export class Lane {
     this.#open = undefined
   }
 
-  #ask({ request, patience }: Sent): Promise<WireAnswer | Silence> {
+  #ask(request: Uint8Array): Promise<WireAnswer | Silence> {
     const open = this.#connected()
     const { socket } = open
     return new Promise((resolve) => {
@@ -133,7 +133,6 @@ export class Lane {
         .on('timeout', () => settle('hung'))
         .on('end', onEnd)
         .on('close', onEnd)
-      socket.setTimeout(patience)
       socket.write(request)
     })
   }
@@ -141,7 +140,7 @@ export class Lane {
   #connected(): Open {
     if (this.#open?.socket.writable) return this.#open
     this.close()
-    const socket = connect({ port: this.port, host: '127.0.0.1', noDelay: true })
+    const socket = connect({ port: this.port, host: '127.0.0.1', noDelay: true, timeout: usual })
     socket.setEncoding('latin1')
     socket.on('error', () => undefined) // it is followed by the end
     this.#open = { socket, fresh: true }
