@@ -24,7 +24,8 @@ interface Difference {
  * without any other account that can log in, whose superuser we are.
  */
 const DIFFERENCES = `
-  WITH holder AS (SELECT * FROM jsonb_to_recordset($1) AS h (role name, schemas name[], reads text[], functions text[])),
+  WITH holder AS (SELECT * FROM jsonb_to_recordset($1) AS h
+    (role name, schemas name[], reads text[], functions text[])),
   ours AS (SELECT oid, quote_ident(rolname) AS role FROM pg_roles WHERE rolname IN (SELECT role FROM holder)
            UNION ALL SELECT 0, 'PUBLIC'),
   me AS (SELECT r.oid, r.rolsuper, pg_has_role(r.oid, d.datdba, 'USAGE') AS owns,
@@ -84,7 +85,8 @@ const DIFFERENCES = `
     SELECT 'REVOKE' AS what, * FROM (SELECT * FROM held EXCEPT SELECT * FROM wanted) AS extra
     UNION ALL SELECT 'GRANT', * FROM (SELECT * FROM wanted EXCEPT SELECT * FROM held) AS missing)
   SELECT what, role, kind, object, string_agg(privilege, ', ' ORDER BY privilege) AS privileges
-    FROM difference GROUP BY what, role, kind, object, CASE WHEN kind = 'DEFAULT' THEN privilege END ORDER BY what, kind, object, role`
+    FROM difference GROUP BY what, role, kind, object, CASE WHEN kind = 'DEFAULT' THEN privilege END
+   ORDER BY what, kind, object, role`
 
 const statementOf = ({ what, role, kind, object, privileges }: Difference): string => {
   const end = what === 'GRANT' ? `TO ${role}` : `FROM ${role}`
