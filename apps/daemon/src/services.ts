@@ -7,7 +7,7 @@ export interface ServiceEntry {
   readonly edge?: true
 }
 
-/** The services of the embedded daemon, all in its one process. A new service is one line. */
+/** The services of the embedded daemon, all in its one process. A new one is a line here, its role and its reach. */
 export const services: readonly ServiceEntry[] = [
   { name: 'lifecycle', load: () => import('#apps/lifecycle/src/lifecycle.module.js') },
   { name: 'models', load: () => import('#apps/models/src/models.module.js') },
