@@ -245,7 +245,10 @@ describe('the log', () => {
     const later = await page(`order=oldest&since_seq=${lines[9]?.seq}`)
     expect(later.data[0]?.seq).toBe(11)
     expect((await one.ask({ path: '/v1/audit', token: one.nodeToken(node) })).body.code).toBe('owner_required')
-    expect((await one.ask({ path: '/v1/audit?after=nonsense' })).status).toBe(422)
+    const ofAnotherList = Buffer.from(`1.${node}`).toString('base64url')
+    for (const after of ['nonsense', ofAnotherList])
+      expect((await one.ask({ path: `/v1/audit?after=${after}` })).body.code).toBe('validation_failed')
+    expect((await one.ask({ path: `/v1/audit?since_seq=${Number.MAX_SAFE_INTEGER}` })).body.data).toEqual([])
   })
 
   it('is not changed, not shortened, not emptied', async () => {

@@ -6,6 +6,7 @@ import { systemContext } from '#common/kernel/context.js'
 import { cursorAfter, pageOf, readCursor } from '#common/kernel/database/cursor.js'
 import { Database } from '#common/kernel/database/database.js'
 import { Writer } from '#common/kernel/database/writer.js'
+import { SvcError } from '#common/kernel/errors.js'
 import { lockHead } from './audit.chain.js'
 
 type Asked = InputOf<(typeof auditOperations)[0]>
@@ -52,6 +53,17 @@ const entryOf = ({ actor_kind, principal, token_id, at, hash, ...row }: Row): Au
 /** Lines of one transaction that prunes: short, since whoever appends waits for it. */
 const prunedAtOnce = 1000
 
+/** @throws SvcError validation_failed, for the cursor of another list too */
+const seqOf = (cursor: string | undefined): number | undefined => {
+  const at = readCursor(cursor)
+  if (at && !/^\d{1,15}$/.test(at.id)) {
+    throw new SvcError('validation_failed', undefined, {
+      errors: [{ pointer: '/after', message: 'must be the next_cursor of an earlier page of this list' }],
+    })
+  }
+  return at && Number(at.id)
+}
+
 /** One text for each set of filters. Ends and lines are of one moment, since a statement sees one. */
 const listing = (asked: Asked, cursor: number | undefined): { text: string; values: unknown[] } => {
   const values: unknown[] = [asked.limit + 1]
@@ -86,8 +98,7 @@ export class AuditRepository {
 
   /** @throws SvcError validation_failed for a cursor that is none */
   async list(asked: Asked): Promise<AuditPage> {
-    const at = readCursor(asked.after)
-    const { text, values } = listing(asked, at && Number(at.id))
+    const { text, values } = listing(asked, seqOf(asked.after))
     const rows = await this.database.query<Row & Ends>(text, values)
     const ends = rows[0]
     if (!ends) throw new Error('gateway.audit_head has no row')
