@@ -4,7 +4,8 @@ import type { GrantRecord } from './grant.record.js'
 
 type Said = Pick<GrantRecord, 'scopes' | 'profiles'>
 
-const equal = (a: readonly string[], b: readonly string[]): boolean => a.join('\n') === b.join('\n')
+const equal = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((text, at) => text === b[at])
 
 /** Whether two say the same; lists are kept in one spelling and order. */
 export const sameGrant = (a: GrantRecord, b: GrantRecord): boolean =>

@@ -32,8 +32,8 @@ export class HeldGrant {
     if (list === null) return this.record.scopes
     const known = this.#byList.get(list)
     if (known) return known
-    // lists come anew with each look at their rows, and mostly say the same
-    const text = list.join('\n')
+    // lists come anew with each look at their rows, and mostly say the same; a path may hold any sign that could part them
+    const text = JSON.stringify(list)
     const met = this.#byText.get(text) ?? intersect(list, this.record.scopes)
     this.#byText.set(text, met)
     this.#byList.set(list, met)
