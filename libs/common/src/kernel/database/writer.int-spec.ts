@@ -166,6 +166,10 @@ describe('transact', () => {
     await expect(canvas.writer.transact(gone, async () => 1)).rejects.toMatchObject({ code: 'client_closed' })
     const late = ownerContext({ deadline: 1 })
     await expect(canvas.writer.transact(late, async () => 1)).rejects.toMatchObject({ code: 'deadline_exceeded' })
+    const lateAndGone = ownerContext({ deadline: 1, signal: AbortSignal.abort() })
+    await expect(canvas.writer.transact(lateAndGone, async () => 1)).rejects.toMatchObject({
+      code: 'deadline_exceeded',
+    })
   })
 
   it('runs again after its connection is lost before COMMIT', async () => {

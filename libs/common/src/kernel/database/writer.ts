@@ -145,7 +145,8 @@ export class Writer {
   }
 
   #refuseLate(ctx: Context): void {
-    if (ctx.signal.aborted) throw new SvcError('client_closed')
+    // what serves a request fires its signal at the deadline too
     if (ctx.deadline !== undefined && ctx.deadline <= this.#clock.now()) throw new SvcError('deadline_exceeded')
+    if (ctx.signal.aborted) throw new SvcError('client_closed')
   }
 }
