@@ -89,7 +89,7 @@ const listenerCheck = ({ listen, base_urls, app_base_url }: Access): Finding => 
       remedy: 'set SVC_TLS_CERT_FILE and SVC_TLS_KEY_FILE, or put a proxy with TLS before a loopback address',
     }
   if (failed.length || warned.length)
-    return { name, state: 'warn', detail: [...failed, ...warned].join('; '), remedy: 'svc request GET /v1/access' }
+    return { name, state: 'warn', detail: [...failed, ...warned].join('; '), remedy: 'svc sys access list' }
   return {
     name,
     state: 'ok',

@@ -21,8 +21,8 @@ application listener, which serves what is made for apps: runs, uploads, attachm
 and the tools of providers. The same token works at the owner's address too, for what its scopes open there (nodes,
 files and commands with svc:act) and nothing of the owner's.
 
-With --listen or --origin: the owner's API is opened to other machines or to pages of a browser, until it is closed:
-\`svc request PATCH /v1/access '{"listen":[],"origins":[]}'\`.
+With --listen or --origin: the owner's API is opened to other machines or to pages of a browser, until it is closed by
+\`svc sys access close\`.
 
 --scopes takes ${connectScopes.join(', ')}.`
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Shell } from '../../shell.js'
+import { registerAccess } from './access/access.group.js'
 import { registerAudit } from './audit.command.js'
 import { registerConnect } from './connect.command.js'
 import { registerDoctor } from './doctor.command.js'
@@ -18,6 +19,7 @@ export const registerSys = (program: Command, shell: Shell): void => {
   registerUp(sys, shell)
   registerDown(sys, shell)
   registerConnect(sys, shell)
+  registerAccess(sys, shell)
   registerTokens(sys, shell)
   registerDoctor(sys, shell)
   registerSandbox(sys, shell)
