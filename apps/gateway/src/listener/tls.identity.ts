@@ -46,12 +46,16 @@ const load = (files: Files): Loaded => {
   return { material, expiresAt: certificate.validToDate.getTime() }
 }
 
-/** Tells one content of a file from the next without reading it. */
+/** Tells one content of a file from the next without reading it; one that can't be looked at by why. */
 const stampOf = ({ cert, key }: Files): string =>
   [cert, key]
     .map((path) => {
-      const stat = statSync(path, { throwIfNoEntry: false })
-      return stat ? `${stat.ino}:${stat.size}:${stat.mtimeMs}` : 'absent'
+      try {
+        const { ino, size, mtimeMs } = statSync(path)
+        return `${ino}:${size}:${mtimeMs}`
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code
+      }
     })
     .join(' ')
 

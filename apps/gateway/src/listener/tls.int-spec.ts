@@ -1,5 +1,14 @@
 import { once } from 'node:events'
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { request as httpsRequest } from 'node:https'
 import { connect as connectPlain, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -129,6 +138,17 @@ describe('a certificate that is replaced', () => {
     const { body } = await gateway.ask({ path: '/v1/status' })
     expect(body.parts).toContainEqual(expect.objectContaining({ name: `listener 0.0.0.0:${port}`, state: 'degraded' }))
     replaceCertificate(served, makeCertificate(directory, 'mended'))
+    await waitFor(async () => (await detail()) === null, { timeout: 3000 })
+  })
+
+  // Looking at a file whose directory had become unreadable threw in a timer, and took the daemon with it.
+  it('by what can not even be looked at is not, and the owner is told', async () => {
+    const before = await fingerprintAt()
+    renameSync(served.cert, `${served.cert}.away`)
+    symlinkSync(served.cert, served.cert)
+    await waitFor(async () => (await detail())?.includes('ELOOP'), { timeout: 3000 })
+    expect(await fingerprintAt()).toBe(before)
+    renameSync(`${served.cert}.away`, served.cert)
     await waitFor(async () => (await detail()) === null, { timeout: 3000 })
   })
 
