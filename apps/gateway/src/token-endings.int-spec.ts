@@ -70,6 +70,24 @@ describe('revoking a token', () => {
     expect(ms).toBeLessThan(1000)
   })
 
+  // One look waited for all tokens: while lifecycle hung, a revoked token's streams lasted as long as a call may.
+  it('ends its streams within a second though nobody answers what another token stands for', async () => {
+    const silent = two.wire.create()
+    const other = await two.watch(two.there.nodeToken(silent), silent)
+    const { id, token } = await two.mint(app.id)
+    const stream = await two.watch(token, two.wire.create())
+    const answered = Promise.withResolvers<void>()
+    two.wire.answers['lifecycle.node.principal'] = () => answered.promise.then(() => ({}))
+    const asked = two.wire.asks('lifecycle.node.principal').length
+    two.wire.record(silent, 'node.renamed')
+    await waitFor(() => two.wire.asks('lifecycle.node.principal').length > asked)
+    const { ms, reason } = await endAfter(stream, () => two.ask('DELETE', `/v1/tokens/${id}`))
+    delete two.wire.answers['lifecycle.node.principal']
+    answered.resolve()
+    expect([reason, ms < 1000, other.ended]).toEqual(['token_revoked', true, false])
+    other.close()
+  })
+
   it('that expires ends its stream when it does', async () => {
     const node = two.wire.create()
     const { id, token } = await two.mint(app.id)

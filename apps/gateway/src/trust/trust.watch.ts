@@ -32,8 +32,8 @@ const isRefusal = (error: unknown): error is SvcError =>
 @Injectable()
 export class TrustWatch implements OnModuleInit, OnModuleDestroy {
   #callOff: (() => void) | undefined
-  #looking = false
-  #again = false
+  /** Tokens whose look is under way: what one of them stands for may take long to say, and the others don't wait. */
+  readonly #checking = new Set<string>()
 
   constructor(
     @Inject(SseClients) private readonly streams: SseClients,
@@ -62,22 +62,14 @@ export class TrustWatch implements OnModuleInit, OnModuleDestroy {
     })
   }
 
-  /** One look at a time; what is told meanwhile makes another. */
+  /** One look at each token at a time; what is told of it meanwhile the next look sees. */
   #look(): void {
-    this.#again = true
-    if (this.#looking) return
-    this.#looking = true
-    this.#lookWhileTold()
-      .catch((err: unknown) => this.log.error({ err }, 'the tokens of open streams could not be looked at'))
-      .finally(() => {
-        this.#looking = false
-      })
-  }
-
-  async #lookWhileTold(): Promise<void> {
-    while (this.#again) {
-      this.#again = false
-      await Promise.all([...this.#byToken()].map(([token, lasting]) => this.#check(token, lasting)))
+    for (const [token, lasting] of this.#byToken()) {
+      if (this.#checking.has(token)) continue
+      this.#checking.add(token)
+      this.#check(token, lasting)
+        .catch((err: unknown) => this.log.error({ err }, 'the token of open streams could not be looked at'))
+        .finally(() => this.#checking.delete(token))
     }
   }
 
