@@ -1,3 +1,4 @@
+import { describe, expect, it } from '@jest/globals'
 import type { GrantRecord } from './grant.record.js'
 import { sameGrant } from './grant.rules.js'
 import { HeldGrant } from './held.grant.js'
