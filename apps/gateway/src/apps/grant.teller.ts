@@ -60,16 +60,22 @@ export class GrantTeller implements OnApplicationBootstrap, OnModuleDestroy {
     void this.#run()
   }
 
+  get #owes(): boolean {
+    return !this.#ended.signal.aborted && (this.#owed.size > 0 || this.#owesAll)
+  }
+
   #run(): Promise<void> {
     this.#telling ??= this.#work().finally(() => {
       this.#telling = undefined
+      // what came to be owed while the last look at it was over
+      if (this.#owes) void this.#run()
     })
     return this.#telling
   }
 
   async #work(): Promise<void> {
     const { signal } = this.#ended
-    for (let failures = 0; !signal.aborted && (this.#owed.size > 0 || this.#owesAll); ) {
+    for (let failures = 0; this.#owes; ) {
       try {
         await this.#tellOwed()
         if (this.#owesAll) await this.#tellEvery()
