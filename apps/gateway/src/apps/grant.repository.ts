@@ -32,15 +32,6 @@ export class GrantRepository {
     )
   }
 
-  /** Locked until commit. */
-  async lock(tx: Tx, appId: string): Promise<GrantRecord | undefined> {
-    const [row] = await tx.query<GrantRow>(
-      `SELECT ${columns} FROM gateway.grants WHERE app_id = $1 AND user_id = $2 FOR UPDATE`,
-      [appId, theUser],
-    )
-    return row && toGrantRecord(row)
-  }
-
   insert(tx: Tx, grant: GrantRecord): void {
     tx.send(
       `INSERT INTO gateway.grants (app_id, user_id, scopes, profiles, every_profile, version, status, updated_at)
