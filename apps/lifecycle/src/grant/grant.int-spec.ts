@@ -94,6 +94,19 @@ describe('a node of an app', () => {
     await waitFor(() => launches(id) === 1)
   })
 
+  // It was refused for good as if the grant were revoked, though nobody had said so.
+  it('whose app is not known here yet has its job started when it is', async () => {
+    const appId = newId('app')
+    const { id } = await lifecycle.create({}, appContext(appId))
+    await heldFor(id, 'grant')
+    const job = await lifecycle.call('nodes.jobs.start', { id, command: 'sleep 600' }, appContext(appId))
+    await lifecycle.host.hello()
+    expect(lifecycle.host.jobs.get(job.id)).toBeUndefined()
+    await tell(appId)
+    await lifecycle.host.hello()
+    await waitFor(() => lifecycle.host.jobs.get(job.id)?.running)
+  })
+
   it('whose profile the grant is not for rests', async () => {
     const appId = await granted({ profiles: ['work'] })
     const { id } = await lifecycle.create({}, appContext(appId, 'home'))

@@ -9,6 +9,7 @@ import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { deriveNodeToken } from '#common/kernel/tokens.js'
 import { Ceilings } from '../grant/ceilings.js'
+import { ungranted } from '../grant/grant.ceiling.js'
 import { makersOf } from '../node/node.makers.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { SandboxGate } from '../sandbox/sandbox.gate.js'
@@ -98,7 +99,9 @@ export class JobCarrier implements OnModuleInit {
     if (!node || !host || node.status === 'canceled') return
     await this.homes.requireUsable(this.database, node, 'start_job')
     const ceiling = await this.ceilings.of(this.database, node)
-    if (ceiling.state !== 'granted') throw new SvcError('grant_revoked')
+    // not final: the gateway tells of every grant sooner or later
+    if (ceiling.state === 'unknown') throw new SvcError('service_unavailable', ungranted(node, ceiling).message)
+    if (ceiling.state === 'revoked') throw new SvcError('grant_revoked')
     const order = {
       job_id: job.id,
       node_id: node.id,
