@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from '@jest/globals'
 import { settings } from '#common/kernel/config.js'
-import { TrustedProxies } from './client.address.js'
+import { networkOf, TrustedProxies } from './client.address.js'
 
 const proxies = new TrustedProxies('10.0.0.0/8, 192.168.1.7, 2001:db8::/32')
 
@@ -58,4 +58,16 @@ describe('SVC_TRUSTED_PROXIES', () => {
     ['10.0.0.1,', false],
     ['*', false],
   ])('%j is taken: %s', (list, answer) => expect(parse(list)).toBe(answer))
+})
+
+describe('who an address stands for', () => {
+  it.each([
+    ['10.1.2.3', '10.1.2.3'],
+    ['::1', '0:0:0:0::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['2001:DB8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['fe80::a:b:c:d:e', 'fe80:0:0:a::/64'],
+  ])('%s is %s', (address, network) => {
+    expect(networkOf(address)).toBe(network)
+  })
 })

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, isIPv6 } from 'node:net'
 
 /** Who asks, from where, and by which name, as far as those in between are believed. */
 export interface Caller {
@@ -13,6 +13,16 @@ export interface Caller {
 
 /** An IPv4 address that came in through an IPv6 socket, as itself. */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
+
+/** One who has an IPv6 address has 2^64 of them. */
+export const networkOf = (address: string): string => {
+  if (!isIPv6(address)) return address
+  const [head = '', tail] = address.toLowerCase().split('::')
+  const front = head === '' ? [] : head.split(':')
+  const back = tail ? tail.split(':') : []
+  const groups = tail === undefined ? front : [...front, ...Array(8 - front.length - back.length).fill('0'), ...back]
+  return `${groups.slice(0, 4).join(':')}::/64`
+}
 
 /** Values of a header that proxies append to, the nearest proxy's last. */
 const listed = (header: string | string[] | undefined): string[] =>

@@ -1,9 +1,9 @@
-import { isIPv6 } from 'node:net'
 import { Inject, Injectable } from '@nestjs/common'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { SETTINGS, type Settings } from '#common/kernel/config.js'
 import { hasCode, SvcError } from '#common/kernel/errors.js'
 import { parseToken } from '#common/kernel/tokens.js'
+import { networkOf } from '../http/client.address.js'
 import { BoundedCache } from '../tokens/bounded.cache.js'
 import { type Counter, SharedCounters } from './shared.counter.js'
 
@@ -11,16 +11,6 @@ import { type Counter, SharedCounters } from './shared.counter.js'
 const guessesAtOne = 10
 /** Pairs of address and token that one gateway remembers as stopped. */
 const capacity = 10_000
-
-/** One who has an IPv6 address has 2^64 of them. */
-export const networkOf = (address: string): string => {
-  if (!isIPv6(address)) return address
-  const [head = '', tail] = address.toLowerCase().split('::')
-  const front = head === '' ? [] : head.split(':')
-  const back = tail ? tail.split(':') : []
-  const groups = tail === undefined ? front : [...front, ...Array(8 - front.length - back.length).fill('0'), ...back]
-  return `${groups.slice(0, 4).join(':')}::/64`
-}
 
 /** Who shows a token, from where. */
 export interface Shown {

@@ -18,6 +18,13 @@ describe('connections of one address', () => {
     expect(admitted(count, '203.0.113.10', 3)).toBe(2)
   })
 
+  // One who has an IPv6 address has 2^64 of them: each was counted by itself.
+  it('are limited over all that one network has', () => {
+    const count = counted()
+    expect(admitted(count, '2001:db8::1', 1) + admitted(count, '2001:db8::2', 4)).toBe(2)
+    expect(admitted(count, '2001:db8:0:1::1', 3)).toBe(2)
+  })
+
   it('make room when they close', () => {
     const count = counted()
     const first = from('2001:db8::1')

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
-import { plainAddress, type TrustedProxies } from '../http/client.address.js'
+import { networkOf, plainAddress, type TrustedProxies } from '../http/client.address.js'
 import { isLoopback } from './listen.address.js'
 
-/** Open connections by the address that they came from, over all listeners of this gateway. */
+/** Open connections by the address, or network, that they came from, over all listeners of this gateway. */
 export class ConnectionCount {
   readonly #open = new Map<string, number>()
 
@@ -16,7 +16,7 @@ export class ConnectionCount {
   admit(socket: Socket): boolean {
     const peer = socket.remoteAddress
     if (peer === undefined || isLoopback(peer) || this.proxies.trusts(peer)) return true
-    const address = plainAddress(peer)
+    const address = networkOf(plainAddress(peer))
     const open = this.#open.get(address) ?? 0
     if (open >= this.limit) return false
     this.#open.set(address, open + 1)
