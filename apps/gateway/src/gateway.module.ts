@@ -31,6 +31,7 @@ import { GateGuard } from './auth/gate.guard.js'
 import { GateKeeper } from './auth/gate.keeper.js'
 import { ListenerGuard } from './auth/listener.guard.js'
 import { OriginGuard } from './auth/origin.guard.js'
+import { Readmission } from './auth/readmission.js'
 import { openGateway } from './gateway.open.js'
 import { AllowedHosts } from './http/allowed.hosts.js'
 import { AllowedOrigins } from './http/allowed.origins.js'
@@ -124,6 +125,7 @@ export class GatewayModule implements OnApplicationShutdown {
         BearerStrategy,
         BearerGuard,
         GateKeeper,
+        Readmission,
         GateGuard,
         ListenerGuard,
         OriginGuard,

@@ -36,7 +36,7 @@ describe('revoking a token', () => {
     const stream = await two.watch(token, node)
     const other = await two.watch((await two.mint(app.id)).token, node)
     const held = two.there.ask({ path: `/v1/nodes/${node}/outcome?wait=30`, token })
-    await waitFor(() => two.there.listeners.heldRequests().length === 1)
+    await waitFor(() => two.there.listeners.lastingRequests().length === 1)
 
     const { ms, reason } = await endAfter(stream, () => two.ask('DELETE', `/v1/tokens/${id}`))
 

@@ -6,6 +6,7 @@ import { Bus } from '#common/kernel/bus/bus.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { SETTINGS, type Settings } from '#common/kernel/config.js'
 import type { Actor, Context } from '#common/kernel/context.js'
+import { Readmission } from '../auth/readmission.js'
 import { CanvasWatch } from '../stream/canvas.watch.js'
 import { NodeWatch } from '../stream/node.watch.js'
 import { Passage } from '../stream/passage.js'
@@ -56,6 +57,12 @@ const namesCreated = (entry: Operation): boolean =>
 const isHeld = ({ name }: Operation, input: Record<string, unknown>, { actor }: RequestState): boolean =>
   name === 'nodes.wait' ? actor?.nodeId !== input.id : input.wait !== undefined && input.wait !== 0
 
+/** Whether what is asked for goes on until its end, with what its caller may do: a command, a model call. */
+const isLong = ({ name, service }: Operation): boolean => service === 'host' || name === 'llm.call'
+
+/** How long a token that was looked at is believed (ms), while a client sends its body. */
+const believedFor = 500
+
 /** From a request whose gate is open to its answer: parse, one call, reply. */
 @Injectable()
 export class Dispatcher {
@@ -68,6 +75,7 @@ export class Dispatcher {
     @Inject(CanvasWatch) private readonly canvas: CanvasWatch,
     @Inject(Passage) private readonly passage: Passage,
     @Inject(HostRoute) private readonly hosts: HostRoute,
+    @Inject(Readmission) private readonly readmission: Readmission,
   ) {}
 
   /**
@@ -80,9 +88,12 @@ export class Dispatcher {
     const located = namesCreated(entry)
     return async (request, reply) => {
       const state = stateOf(request)
+      const began = this.clock.monotonic()
       const body = await readBody(request.raw, entry, this.settings.SVC_BODY_LIMIT)
+      if (this.clock.monotonic() - began > believedFor) await this.readmission.renew(state)
       const input = parseInput(entry, request, body)
       state.held = isHeld(entry, input, state)
+      state.lasts = state.held || isLong(entry)
       const ctx = contextFor(entry, {
         headers: request.headers,
         requestId: request.id,

@@ -21,6 +21,8 @@ export interface RequestState extends Caller {
   origin?: string
   /** Whether its answer is held back until something happens: asked again after a restart it loses nothing. */
   held?: boolean
+  /** Whether it takes long enough that it must end when it is no longer permitted. */
+  lasts?: boolean
   actor?: Actor
   /** The token that it came with, to be looked at again while it is answered. */
   bearer?: string

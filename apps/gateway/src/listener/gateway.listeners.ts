@@ -62,9 +62,9 @@ export class GatewayListeners implements OnModuleDestroy, OnApplicationShutdown 
     return this.#inHand.size
   }
 
-  /** Requests whose answer is held back until something happens. */
-  heldRequests(): readonly RequestState[] {
-    return [...this.#inHand].filter(({ held }) => held === true)
+  /** Requests that must end when they are no longer permitted. */
+  lastingRequests(): readonly RequestState[] {
+    return [...this.#inHand].filter(({ lasts }) => lasts === true)
   }
 
   get socketPath(): string {

@@ -1,8 +1,9 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Actor } from '#common/kernel/context.js'
-import { isSvcError, type SvcError } from '#common/kernel/errors.js'
+import { isSvcError, SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
+import { exceeding } from '#common/kernel/scopes.js'
 import { LOG } from '#common/kernel/service.js'
 import { GateKeeper } from '../auth/gate.keeper.js'
 import type { RequestState } from '../http/request.state.js'
@@ -25,8 +26,15 @@ const isRefusal = (error: unknown): error is SvcError =>
   isSvcError(error) &&
   (['unauthenticated', 'forbidden'].includes(error.facts.kind) || error.code === 'stale_generation')
 
+/** What a command was begun with is mounted for it until its end. @throws SvcError `scope_missing` */
+const requireMounts = (began: Actor | undefined, now: Actor): void => {
+  const files = began?.scopes.filter((scope) => scope.startsWith('svc:files:')) ?? []
+  const [scope] = exceeding(files, now.scopes)
+  if (scope !== undefined) throw new SvcError('scope_missing', `This needs the scope ${scope}.`, { scope })
+}
+
 /**
- * Ends streams and held requests within a second of the moment at which their token is revoked, expires, or no longer
+ * Ends streams, held requests, commands and model calls within a second of the moment at which their token is revoked, expires, or no longer
  * opens the gate of what was asked.
  */
 @Injectable()
@@ -83,7 +91,7 @@ export class TrustWatch implements OnModuleInit, OnModuleDestroy {
       else found.set(bearer, [lasting])
     }
     for (const [client, state] of this.streams.entries()) add({ state, end: ({ code }) => client.end(code) })
-    for (const state of this.listeners.heldRequests()) add({ state, end: (error) => state.gone.abort(error) })
+    for (const state of this.listeners.lastingRequests()) add({ state, end: (error) => state.gone.abort(error) })
     return found
   }
 
@@ -101,6 +109,7 @@ export class TrustWatch implements OnModuleInit, OnModuleDestroy {
     if (!admitted) return
     try {
       await this.keeper.admit(admitted.entry, actor, admitted.nodeId)
+      if (admitted.entry.service === 'host') requireMounts(lasting.state.actor, actor)
     } catch (error) {
       if (isRefusal(error)) lasting.end(error)
     }
