@@ -78,9 +78,12 @@ export class GuessLimit {
     return address.over ? refusal(address.resetMs) : thrown
   }
 
-  /** Undefined for what its checksum tells apart from any token: nothing is looked up for it. */
+  /**
+   * Undefined for what nothing is looked up for: what its checksum tells apart from any token, and tokens of nodes. Their
+   * ids are known beside them, at the same address.
+   */
   #pairOf({ remote, token }: Shown): string | undefined {
     const parsed = token === undefined ? null : parseToken(token)
-    return parsed && remote !== null ? `${networkOf(remote)} ${parsed.id}` : undefined
+    return parsed && parsed.kind !== 'node' && remote !== null ? `${networkOf(remote)} ${parsed.id}` : undefined
   }
 }

@@ -195,6 +195,14 @@ describe('wrong tokens', () => {
     expect((await guess(known)).status).toBe(200)
   })
 
+  // The tree of a node knows its id: a sibling, which asks from the same address, locked the next launch of it out.
+  it('at one token of a node stop nobody who has the right one', async () => {
+    const { id, token } = newNode()
+    const wrong = mintToken('node', token.split('_')[2] as string)
+    expect(statuses(await times(12, () => guess(wrong)))).toEqual(Array(12).fill(401))
+    expect((await one.ask({ path: `/v1/nodes/${id}`, token })).status).toBe(200)
+  })
+
   it('are no matter of those who show none, nor of the owner’s socket', async () => {
     const none = await times(quota + 5, () => one.ask({ path: '/v1/nodes', token: undefined }))
     expect(statuses(none)).toEqual(Array(quota + 5).fill(401))
