@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { BoundedCache } from '../tokens/bounded.cache.js'
+import { orLastKnown } from '../tokens/last.known.js'
 import { TrustTail } from '../trust/trust.tail.js'
 import { GrantRepository } from './grant.repository.js'
 import { HeldGrant } from './held.grant.js'
@@ -47,13 +48,23 @@ export class Grants implements OnModuleInit {
   of(appId: string): HeldGrant | Promise<HeldGrant> {
     const known = this.#known.get(appId)
     if (known && this.clock.monotonic() - known.tried < timeToLive) return known.held
-    return this.#asking.get(appId) ?? this.#ask(appId, known)
+    const asked = this.#asking.get(appId) ?? this.#ask(appId, known)
+    return known ? orLastKnown(this.clock, asked, () => this.#stillBelieved(appId)) : asked
   }
 
   /** Calls back at each change, with the app or, when any may have changed, without; answers how to stop. */
   follow(onChange: (appId: string | undefined) => void): () => void {
     this.#waiting.add(onChange)
     return () => void this.#waiting.delete(onChange)
+  }
+
+  /** What was known before, while a look at the row takes long; it is believed for a moment more without waiting again. */
+  #stillBelieved(appId: string): HeldGrant | undefined {
+    const known = this.#known.get(appId)
+    const now = this.clock.monotonic()
+    if (!known || now - known.read >= outageTime) return undefined
+    this.#known.set(appId, { ...known, tried: now })
+    return known.held
   }
 
   #ask(appId: string, known: Known | undefined): Promise<HeldGrant> {

@@ -31,6 +31,9 @@ let asked: boolean[]
 let tell: TrustListener
 let used: string[]
 let verifier: TokenVerifier
+/** What waits for a time to pass. */
+let timers: (() => void)[]
+let hangs: boolean
 
 const kept = (text: string, changes: Partial<TokenRecord> = {}): TokenRecord => ({
   id: `tok_${text.split('_')[2]}`,
@@ -53,6 +56,8 @@ const kept = (text: string, changes: Partial<TokenRecord> = {}): TokenRecord => 
 beforeEach(() => {
   now = 0
   reads = 0
+  timers = []
+  hangs = false
   rows = new Map([['tok_01jd0000000000000000000000', kept(token)]])
   const place = { cwd: '/srv', host_id: null, git_dir: null }
   principal = { generation: 2, ended: false, scopes: ['svc:llm'], app_id: null, profile: null, place }
@@ -61,6 +66,7 @@ beforeEach(() => {
   const repository = {
     find: async (id: string) => {
       reads += 1
+      if (hangs) return new Promise<never>(() => undefined)
       const row = rows.get(id)
       if (row instanceof SvcError) throw row
       return row
@@ -71,7 +77,11 @@ beforeEach(() => {
     return principal
   }
   const principals = { of } as unknown as NodePrincipals
-  const clock = { now: () => now, monotonic: () => now } as Clock
+  const after = (_ms: number, callback: () => void) => {
+    timers.push(callback)
+    return () => undefined
+  }
+  const clock = { now: () => now, monotonic: () => now, after } as Clock
   used = []
   const uses = { note: (id: string) => used.push(id) } as unknown as TokenUse
   const grants = { of: async () => new HeldGrant(grant) } as unknown as Grants
@@ -156,6 +166,32 @@ describe('a kept token', () => {
     expect(reads).toBe(2)
     now = 16 * 60_000
     await expect(verifier.verify(token)).rejects.toMatchObject({ code: 'service_unavailable' })
+  })
+
+  // Each look waited for as long as a query may take, and everybody who showed the token with it.
+  it('is believed while the database hangs, and keeps nobody waiting for long', async () => {
+    await verifier.verify(token)
+    hangs = true
+    now = 60_000
+    const asked = [verifier.verify(token), verifier.verify(token)]
+    for (const pass of timers) pass()
+    for (const actor of await Promise.all(asked)) expect(actor).toMatchObject({ kind: 'owner' })
+    await expect(verifier.verify(token)).resolves.toMatchObject({ kind: 'owner' })
+    expect(reads).toBe(2)
+  })
+
+  it('that was told to have changed is not believed while the database hangs', async () => {
+    await verifier.verify(token)
+    hangs = true
+    now = 60_000
+    let answered = false
+    void verifier.verify(token).finally(() => {
+      answered = true
+    })
+    tell({ tokens: ['tok_01jd0000000000000000000000'] })
+    for (const pass of timers) pass()
+    await new Promise(setImmediate)
+    expect(answered).toBe(false)
   })
 
   it('never seen before can’t be checked without the database', async () => {

@@ -7,6 +7,7 @@ import { Grants } from '../apps/grants.js'
 import type { HeldGrant } from '../apps/held.grant.js'
 import { TrustTail } from '../trust/trust.tail.js'
 import { BoundedCache } from './bounded.cache.js'
+import { orLastKnown } from './last.known.js'
 import { NodePrincipals } from './node.principals.js'
 import { type TokenRecord, TokenRepository, tokenIdOf } from './token.repository.js'
 import { TokenUse } from './token.use.js'
@@ -97,7 +98,8 @@ export class TokenVerifier implements OnModuleInit {
     if (known?.kind === 'node') return this.#nodeActor(known)
     const now = this.clock.monotonic()
     if (known && now - known.tried < timeToLive) return this.#actorOf(known.token)
-    const proof = await this.#proveOnce(key, token, known)
+    const asked = this.#proveOnce(key, token, known)
+    const proof = await (known ? orLastKnown(this.clock, asked, () => this.#stillBelieved(key)) : asked)
     return proof.kind === 'node' ? this.#nodeActor(proof) : this.#actorOf(proof.token)
   }
 
@@ -116,6 +118,16 @@ export class TokenVerifier implements OnModuleInit {
       })
     this.#asking.set(key, proving)
     return proving
+  }
+
+  /** What was known before, while a look at the row takes long; it is believed for a moment more without waiting again. */
+  #stillBelieved(key: string): Proof | undefined {
+    const known = this.#proofs.get(key)
+    const now = this.clock.monotonic()
+    if (known?.kind !== 'kept' || now - known.read >= outageTime) return undefined
+    const again = { ...known, tried: now }
+    this.#proofs.set(key, again)
+    return again
   }
 
   #keep(key: string, proof: Proof): void {
