@@ -55,8 +55,8 @@ export class LifecycleRpc {
   }
 
   @Handles(op['lifecycle.status'])
-  status(): Promise<OutputOf<(typeof op)['lifecycle.status']>> {
-    return this.statuses.status()
+  status(ctx: Context): Promise<OutputOf<(typeof op)['lifecycle.status']>> {
+    return this.statuses.status(ctx)
   }
 
   @Handles(op['lifecycle.node.principal'])

@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common'
 import { contract, nodeLimits, type OutputOf } from '#common/contract/index.js'
 import { isoTime } from '#common/kernel/clock.js'
+import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { version } from '#common/kernel/version.js'
+import { CanvasRepository } from './canvas/canvas.repository.js'
+import { Horizons } from './canvas/horizon.js'
 import { Leader } from './leader.js'
 import { NodeRepository } from './node/node.repository.js'
 import { HostRegistry } from './supervision/host.registry.js'
@@ -16,16 +19,19 @@ export class StatusService {
   constructor(
     private readonly database: Database,
     private readonly nodes: NodeRepository,
+    private readonly canvas: CanvasRepository,
+    private readonly horizons: Horizons,
     private readonly hosts: HostRegistry,
     private readonly leader: Leader,
     private readonly homes: WorktreeHomes,
   ) {}
 
-  async status(): Promise<OutputOf<typeof status>> {
+  /** The nodes are those that the caller may see. */
+  async status(ctx: Context): Promise<OutputOf<typeof status>> {
     return {
       version,
       epoch: this.leader.epoch ?? 0,
-      nodes: await this.nodes.statusCounts(this.database),
+      nodes: await this.canvas.statusCounts(this.database, await this.horizons.of(ctx, this.database)),
       hosts: this.hosts.present().map((host) => ({
         host_id: host.host_id,
         version: host.version,

@@ -124,6 +124,10 @@ describe('the node of another app', () => {
 })
 
 describe('what an app is shown', () => {
+  it('by the status of the daemon is how many nodes it has itself', async () => {
+    expect((await lifecycle.call('lifecycle.status', {}, ctx)).nodes).toEqual({ active: 1 })
+  })
+
   const lists = [
     ['nodes.list', {}],
     ['canvas.roster', {}],

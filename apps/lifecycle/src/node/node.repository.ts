@@ -201,13 +201,6 @@ export class NodeRepository {
     return reader.query<NodeRecord>("SELECT * FROM canvas.nodes WHERE status = 'active' ORDER BY updated_at")
   }
 
-  async statusCounts(reader: Reader): Promise<Record<string, number>> {
-    const rows = await reader.query<{ status: string; nodes: number }>(
-      'SELECT status, count(*) AS nodes FROM canvas.nodes GROUP BY status',
-    )
-    return Object.fromEntries(rows.map((row) => [row.status, row.nodes]))
-  }
-
   recordTransition(
     tx: Tx,
     entry: {

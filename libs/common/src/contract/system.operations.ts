@@ -17,7 +17,9 @@ export const systemStatus = z
     started_at: time,
     base_url: z.string(),
     parts: z.array(part),
-    nodes: z.record(z.string(), z.int()).meta({ description: 'Number of nodes by status' }),
+    nodes: z
+      .record(z.string(), z.int())
+      .meta({ description: 'Number of nodes by status, of those that the caller may see' }),
     sandbox: z
       .array(sandboxState.extend({ host_id: z.string() }))
       .meta({ description: 'How each host holds the programs of nodes' }),

@@ -2045,7 +2045,7 @@ export interface SystemStatus {
     detail: string | null
     version: string | null
   }[]
-  /** Number of nodes by status. */
+  /** Number of nodes by status, of those that the caller may see. */
   nodes: Record<string, number>
   /** How each host holds the programs of nodes. */
   sandbox: {
