@@ -96,6 +96,34 @@ describe('the chain', () => {
     expect(brokenAt(lines, ends)).toBeUndefined()
   })
 
+  // What the second try had found written was forgotten with it.
+  it('has no line twice when the try after such a commit fails', async () => {
+    const fails = new SvcError('service_unavailable')
+    let tries = 0
+    const writer = writers[1] as Writer
+    const failing = {
+      transact: async (ctx: Context, work: (ctx: TxContext) => Promise<unknown>) => {
+        tries += 1
+        if (tries > 2) return writer.transact(ctx, work)
+        const undone = tries === 2
+        await writer.transact(ctx, async (within) => {
+          await work(within)
+          if (undone) throw fails
+        })
+        throw fails
+      },
+    } as Writer
+    const log = new AuditLog(failing, systemClock, silent)
+    log.note(line('twice.noted'))
+    await waitFor(() => tries === 1, { what: 'the lost answer' })
+    await expect(log.append(line('twice.undone'))).rejects.toMatchObject({ code: 'service_unavailable' })
+    await log.append(line('twice.awaited'))
+    const { lines, ends } = await written()
+    const names = lines.map(({ operation }) => operation).filter((name) => name?.startsWith('twice.'))
+    expect(names).toEqual(['twice.noted', 'twice.awaited'])
+    expect(brokenAt(lines, ends)).toBeUndefined()
+  })
+
   it('refuses who awaits a line while another holds it for too long, and goes on after', async () => {
     const holder = new Database({ url: store.url, application: 'holder', log: silent, max: 1 })
     const client = await holder.connect()

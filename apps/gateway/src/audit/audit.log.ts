@@ -1,6 +1,7 @@
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { systemContext } from '#common/kernel/context.js'
+import type { Tx } from '#common/kernel/database/tx.js'
 import { Writer } from '#common/kernel/database/writer.js'
 import { SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
@@ -47,8 +48,10 @@ export class AuditLog implements BeforeApplicationShutdown {
   #callOffRetry: (() => void) | undefined
   /** Lines for which there was no room. */
   #lost = 0
-  /** Where the last batch would end of which it isn't known whether it was committed. */
-  #doubt: { readonly end: Link; readonly lines: ReadonlySet<Waiting> } | undefined
+  /** The last batch of which it isn't known whether it was committed, by where it would end. */
+  #doubt: { readonly end: Link; readonly lines: readonly Waiting[]; readonly lost: number } | undefined
+  /** Lines that turned out to stand though their commit seemed to fail. */
+  readonly #standing = new WeakSet<Waiting>()
 
   constructor(
     @Inject(Writer) private readonly writer: Writer,
@@ -138,7 +141,7 @@ export class AuditLog implements BeforeApplicationShutdown {
         for (const { settle } of batch) settle?.resolve()
       } catch (error) {
         for (const { settle } of batch) settle?.reject(error)
-        this.#queue.unshift(...batch.filter(({ settle }) => !settle))
+        this.#queue.unshift(...batch.filter((waiting) => !waiting.settle && !this.#standing.has(waiting)))
         this.log.warn({ err: error, lines: batch.length }, 'lines of the audit log are not written yet')
         this.#callOffRetry = this.clock.after(tryAgainAfter, () => void this.#write())
         return
@@ -147,23 +150,34 @@ export class AuditLog implements BeforeApplicationShutdown {
   }
 
   async #commit(batch: readonly Waiting[]): Promise<void> {
-    const { doubt, lost } = { doubt: this.#doubt, lost: this.#lost }
     let end: Link | undefined
+    let lost = 0
     try {
       await this.writer.transact(systemContext('gateway'), async ({ tx }) => {
         end = undefined
         const head = await lockHead(tx)
-        const written = doubt && (await hasLink(tx, doubt.end)) ? doubt.lines : none
-        const lines = batch.filter((waiting) => !written.has(waiting)).map(({ line }) => line)
+        await this.#settleDoubt(tx)
+        lost = this.#lost
+        const lines = batch.filter((waiting) => !this.#standing.has(waiting)).map(({ line }) => line)
         if (lost > 0) lines.push(lostLine(this.clock.now(), lost))
         if (lines.length > 0) end = appendLines(tx, head, lines)
       })
     } catch (error) {
-      if (end) this.#doubt = { end, lines: new Set(batch) }
+      if (end) this.#doubt = { end, lines: batch, lost }
       throw error
     }
-    this.#doubt = undefined
     this.#lost -= lost
+  }
+
+  /** Behind the locked head every earlier commit has come to its end: what is found stands, whatever becomes of this one. */
+  async #settleDoubt(tx: Tx): Promise<void> {
+    const doubt = this.#doubt
+    if (!doubt) return
+    if (await hasLink(tx, doubt.end)) {
+      for (const waiting of doubt.lines) this.#standing.add(waiting)
+      this.#lost -= doubt.lost
+    }
+    this.#doubt = undefined
   }
 
   #endRetry(): void {
@@ -171,8 +185,6 @@ export class AuditLog implements BeforeApplicationShutdown {
     this.#callOffRetry = undefined
   }
 }
-
-const none: ReadonlySet<Waiting> = new Set()
 
 /** So many requests have no line. */
 const lostLine = (now: number, lines: number): AuditLine => ({ ...ownLine(now, 'audit.lost', null), repeated: lines })
