@@ -6,6 +6,7 @@ import { failure } from '#common/kernel/bus/bus.fixture.js'
 import type { Context } from '#common/kernel/context.js'
 import { systemContext } from '#common/kernel/context.js'
 import { newId } from '#common/kernel/ids.js'
+import { waitFor } from '#common/testing/wait-for.js'
 import { LifecycleUnderTest, ownerContext } from '../../../../test/support/lifecycle-service.js'
 
 const scopes = ['svc:act', 'svc:files:rw:user:/tmp', 'svc:llm', 'svc:schedule']
@@ -124,6 +125,20 @@ describe('the node of another app', () => {
 })
 
 describe('what an app is shown', () => {
+  it('by a position among all events names no node of another, and loses none of its own', async () => {
+    const read = (after: string) => lifecycle.call('lifecycle.canvas.readEvents', { after, limit: 10 }, ctx)
+    const settled = async (after: string) =>
+      waitFor(async () => (({ pending, ...page }) => !pending && page)(await read(after)))
+    const first = await settled('0')
+    expect(first.events.map(({ subject }) => subject)).toContain(mine)
+    expect(Buffer.from(first.position, 'base64url').toString()).not.toMatch(/node_/)
+    expect((await settled(first.position)).events).toEqual([])
+    await call(entry('nodes.update'), { id: mine, name: 'again' })
+    const next = await settled(first.position)
+    expect(next.events.map(({ subject }) => subject)).toEqual([mine])
+    expect((await settled(next.position)).events).toEqual([])
+  })
+
   it('by the status of the daemon is how many nodes it has itself', async () => {
     expect((await lifecycle.call('lifecycle.status', {}, ctx)).nodes).toEqual({ active: 1 })
   })
