@@ -3,7 +3,7 @@ import { contract, type InputOf, type OutputOf } from '#common/contract/index.js
 import { CLOCK, type Clock, pause } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
-import { SvcError } from '#common/kernel/errors.js'
+import { abortedBy, SvcError } from '#common/kernel/errors.js'
 import { type Horizon, Horizons } from '../canvas/horizon.js'
 import { linePattern } from './grep.pattern.js'
 import { type Cut, GrepWalk, type Place } from './grep.walk.js'
@@ -65,7 +65,7 @@ export class GrepService {
     const started = this.clock.monotonic()
     let rested = started
     while (!walk.isOver) {
-      if (ctx.signal.aborted) throw new SvcError('client_closed')
+      if (ctx.signal.aborted) throw abortedBy(ctx.signal)
       const at = this.clock.monotonic()
       const rows = await this.history.look(this.database, { ...what, ...walk.block })
       const took = this.clock.monotonic() - at

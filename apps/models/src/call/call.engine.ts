@@ -1,7 +1,7 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { LlmAnswer } from '#common/contract/index.js'
 import type { Clock } from '#common/kernel/clock.js'
-import { isSvcError, SvcError } from '#common/kernel/errors.js'
+import { abortedBy, isSvcError, SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import type { SchemaThread } from '#common/kernel/schema/schema.thread.js'
 import { splitRung } from '../config/config.rules.js'
@@ -157,7 +157,7 @@ export class CallEngine {
     } catch (error) {
       if (signal.aborted) {
         this.health.withdrew(provider.name)
-        throw isSvcError(signal.reason) ? signal.reason : new SvcError('client_closed')
+        throw abortedBy(signal)
       }
       const failure = failureOf(error, this.clock.now(), secretsOf(provider.material))
       if (!begun && refusesImages(failure, call.messages)) {

@@ -1,4 +1,4 @@
-import { isSvcError, SvcError } from '#common/kernel/errors.js'
+import { abortedBy, SvcError } from '#common/kernel/errors.js'
 
 /** Places for calls that run at once; who finds none waits in line. */
 export class CallSlots {
@@ -35,7 +35,7 @@ export class CallSlots {
       const leave = (): void => {
         const at = this.#line.indexOf(next)
         if (at >= 0) this.#line.splice(at, 1)
-        reject(isSvcError(signal.reason) ? signal.reason : new SvcError('client_closed'))
+        reject(abortedBy(signal))
       }
       if (signal.aborted) return leave()
       signal.addEventListener('abort', leave, { once: true })

@@ -57,3 +57,7 @@ export const isSvcError = (error: unknown): error is SvcError =>
 
 export const hasCode = (error: unknown, ...codes: ErrorCode[]): error is SvcError =>
   isSvcError(error) && codes.includes(error.code)
+
+/** What a caller's aborted signal means: the reason where it is one of our errors, else that the caller went away. */
+export const abortedBy = (signal: AbortSignal): SvcError =>
+  isSvcError(signal.reason) ? signal.reason : new SvcError('client_closed')

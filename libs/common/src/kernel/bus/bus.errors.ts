@@ -1,4 +1,4 @@
-import { isSvcError, SvcError } from '../errors.js'
+import { SvcError } from '../errors.js'
 
 /** Why an answer will not come: nobody listens, the connection went, or permissions forbid asking. */
 export type Failure = 'nobody' | 'lost' | 'forbidden'
@@ -43,7 +43,3 @@ export const overrun = (operation: string): SvcError =>
 
 export const tooLarge = (bytes: number, limit: number): SvcError =>
   new SvcError('payload_too_large', `${bytes} bytes are more than the ${limit} that one message may carry`, { limit })
-
-/** What a caller's aborted signal means: the reason where it is one of our errors, else that the caller went away. */
-export const abortedBy = (signal: AbortSignal): SvcError =>
-  isSvcError(signal.reason) ? signal.reason : new SvcError('client_closed')

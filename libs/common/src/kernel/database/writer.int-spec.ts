@@ -167,6 +167,8 @@ describe('transact', () => {
     const late = ownerContext({ deadline: 1 })
     await expect(canvas.writer.transact(late, async () => 1)).rejects.toMatchObject({ code: 'deadline_exceeded' })
     const lateAndGone = ownerContext({ deadline: 1, signal: AbortSignal.abort() })
+    const overrun = ownerContext({ signal: AbortSignal.abort(new SvcError('deadline_exceeded')) })
+    await expect(canvas.writer.transact(overrun, async () => 1)).rejects.toMatchObject({ code: 'deadline_exceeded' })
     await expect(canvas.writer.transact(lateAndGone, async () => 1)).rejects.toMatchObject({
       code: 'deadline_exceeded',
     })

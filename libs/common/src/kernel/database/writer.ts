@@ -1,6 +1,6 @@
 import { backoff, type Clock, pause, systemClock } from '../clock.js'
 import type { Context } from '../context.js'
-import { isSvcError, SvcError } from '../errors.js'
+import { abortedBy, isSvcError, SvcError } from '../errors.js'
 import type { Logger } from '../log.js'
 import type { Database } from './database.js'
 import type { EventLog, LoggedEvent } from './events.js'
@@ -145,8 +145,8 @@ export class Writer {
   }
 
   #refuseLate(ctx: Context): void {
-    // what serves a request fires its signal at the deadline too
     if (ctx.deadline !== undefined && ctx.deadline <= this.#clock.now()) throw new SvcError('deadline_exceeded')
-    if (ctx.signal.aborted) throw new SvcError('client_closed')
+    // what serves a request fires its signal at the deadline too, which the clock may reach a moment later
+    if (ctx.signal.aborted) throw abortedBy(ctx.signal)
   }
 }
