@@ -105,9 +105,12 @@ describe('svc sys connect --listen and --origin', () => {
     await requireOpen()
   })
 
-  it('are taken back by an empty list', async () => {
-    await daemon.client().request('PATCH', '/v1/access', { listen: [], origins: [] })
+  it('are taken back one by one, or all at once', async () => {
+    expect((await svc(daemon, ['sys', 'access', 'close', far])).code).toBe(0)
     await expect(askTls(`https://${far}/v1/access`)).rejects.toThrow('ECONNREFUSED')
+    const { stdout } = await svc(daemon, ['sys', 'access', 'list'])
+    expect([stdout.includes(near), stdout.includes(page), stdout.includes(far)]).toEqual([true, true, false])
+    expect((await svc(daemon, ['sys', 'access', 'close', '--all'])).code).toBe(0)
     expect((await askAsPage(daemon.baseUrl, page)).status).toBe(403)
   })
 })
