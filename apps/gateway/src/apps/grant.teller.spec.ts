@@ -29,7 +29,7 @@ it('a change that comes while the one before is just told is told at once too', 
       call: async (_entry: unknown, _ctx: unknown, { grants }: { grants: { app_id: string }[] }) => {
         told.push(...grants.map(({ app_id }) => app_id))
         if (told[0] === 'first' && told.length === 1) {
-          turns(after).then(() => teller.tell('second', 1000))
+          void turns(after).then(() => teller.tell('second', 1000))
         }
       },
     }
