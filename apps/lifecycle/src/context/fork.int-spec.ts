@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { JournalEntry } from '#common/contract/index.js'
 import { failure } from '#common/kernel/bus/bus.fixture.js'
+import { systemContext } from '#common/kernel/context.js'
+import { newId } from '#common/kernel/ids.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import {
   LifecycleUnderTest,
@@ -110,6 +112,27 @@ describe('fork', () => {
     expect((await fork(source.id)).scopes).toEqual(['svc:llm', 'svc:memory:rw:user'])
     const narrow = nodeContext(source.id, 2, { scopes: ['svc:llm'] })
     expect((await fork(source.id, {}, narrow)).scopes).toEqual(['svc:llm'])
+  })
+
+  it('works inside of what its maker reaches, as what is created does', async () => {
+    const scopes = ['svc:act', 'svc:files:rw:user:/tmp', 'svc:llm']
+    const appId = newId('app')
+    const grant = { app_id: appId, scopes, profiles: null, version: 1, status: 'active' }
+    await lifecycle.call('lifecycle.grant.changed', { grants: [grant] }, systemContext('gateway'))
+    const app = ownerContext({ actor: { kind: 'app', principal: `app:${appId}`, tokenId: 'tok_2', scopes, appId } })
+    const root = await lifecycle.create({ lifecycle: 'resident', cwd: '/tmp' }, app)
+    const [inside, outside] = [
+      await spoken({ parent_id: root.id, lifecycle: 'resident', cwd: '/tmp' }),
+      await spoken({ parent_id: root.id, lifecycle: 'resident', cwd: '/var/tmp' }),
+    ]
+    expect(await fork(inside.id, {}, app)).toMatchObject({ app_id: appId, cwd: '/tmp' })
+    expect((await failure(fork(outside.id, {}, app))).code).toBe('path_outside_scope')
+
+    const { node: asker } = await agent({ cwd: '/tmp', scopes: [...scopes, 'svc:files:rw:user:/var/tmp'] })
+    const child = await spoken({ parent_id: asker.id, lifecycle: 'resident', cwd: '/var/tmp' })
+    // it was granted the directory when it was made, and is not any more
+    const narrowed = nodeContext(asker.id, 1, { scopes: ['svc:act', 'svc:llm'] })
+    expect((await failure(fork(child.id, {}, narrowed))).code).toBe('path_outside_scope')
   })
 
   it('answers a turn that is not there with 404, one that has not ended or is closed with 422', async () => {

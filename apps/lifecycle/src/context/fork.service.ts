@@ -11,7 +11,7 @@ import { Engagements } from '../node/engagement.service.js'
 import { ModelCheck } from '../node/model-check.js'
 import { NodeAccess } from '../node/node.access.js'
 import { requireDepth, requireRoom } from '../node/node.quota.js'
-import { requireReach } from '../node/node.reach.js'
+import { reachOfApp, requireReach } from '../node/node.reach.js'
 import { blank, type NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { requireLegal } from '../node/node.rules.js'
@@ -112,7 +112,9 @@ export class ForkService {
       requireLegal(parent.status, 'spawn')
       await requireRoom(this.nodes, tx, parent)
     } else if (asker) requireDepth(asker)
-    if (asker) requireReach(asker, source.cwd)
+    if (actor.kind === 'app') requireReach(reachOfApp(actor, source), source.cwd)
+    // what it may write now: the grant of its app may have been narrowed since it was made
+    if (asker) requireReach({ ...asker, scopes: [...actor.scopes] }, source.cwd)
     return { source, parent, asker }
   }
 
