@@ -96,6 +96,19 @@ describe('the node of another app', () => {
     },
   )
 
+  it('is as absent as the node of another profile is to a token that is confined to one', async () => {
+    const whole = ofApp(newId('app'))
+    const grant = { app_id: whole.actor.appId, scopes, profiles: null, version: 1, status: 'active' }
+    await lifecycle.call('lifecycle.grant.changed', { grants: [grant] } as never, systemContext('gateway'))
+    const confinedTo = (profile: string): Context => ({ ...whole, actor: { ...whole.actor, profile } })
+    const { id } = await lifecycle.create({ lifecycle: 'resident' }, confinedTo('alice'))
+    const retrieve = (by: Context) => lifecycle.call('nodes.retrieve', { id }, by)
+    expect((await failure(retrieve(confinedTo('bob')))).code).toBe('not_found')
+    expect((await failure(lifecycle.create({ parent_id: id }, confinedTo('bob')))).code).toBe('not_found')
+    expect((await retrieve(confinedTo('alice'))).profile).toBe('alice')
+    expect((await retrieve(whole)).profile).toBe('alice')
+  })
+
   it('is no parent, no end of a subscription, and no node to ask a person for', async () => {
     const subscription = entry('canvas.subscriptions.put')
     for (const ask of [

@@ -14,13 +14,17 @@ const hidden = (id: string): never => {
 export class NodeAccess {
   constructor(private readonly nodes: NodeRepository) {}
 
-  /** A node reaches its own subtree, an app its own nodes, the owner all. @throws SvcError not_found */
+  /**
+   * A node reaches its own subtree, an app its own nodes, of one profile where its token is confined to that; the owner all.
+   *
+   * @throws SvcError not_found
+   */
   async requireOwn(ctx: Context, reader: Reader, row: NodeRecord): Promise<void> {
-    const { kind, nodeId, appId } = ctx.actor
+    const { kind, nodeId, appId, profile } = ctx.actor
     if (kind === 'owner' || kind === 'system') return
     if (kind === 'node' && nodeId !== undefined) {
       if (row.id === nodeId || (await this.nodes.isWithin(reader, row.id, nodeId))) return
-    } else if (appId !== undefined && row.app_id === appId) return
+    } else if (appId !== undefined && row.app_id === appId && (profile ?? row.profile) === row.profile) return
     hidden(row.id)
   }
 
