@@ -6,6 +6,7 @@ import type { EventPosition } from './event.position.js'
 /** Whose events are read; all of them when nothing is set. */
 export interface EventView {
   readonly appId?: string | undefined
+  readonly profile?: string | undefined
   readonly rootId?: string | undefined
   /** Part of a tree: a node and all below it, as they are at the moment of reading. */
   readonly topId?: string | undefined
@@ -52,6 +53,9 @@ const conditionsOf = (view: EventView, put: (value: unknown) => string): string[
   ...(view.appId === undefined
     ? []
     : [`EXISTS (SELECT 1 FROM canvas.nodes n WHERE n.id = e.node_id AND n.app_id = ${put(view.appId)})`]),
+  ...(view.profile === undefined
+    ? []
+    : [`EXISTS (SELECT 1 FROM canvas.nodes n WHERE n.id = e.node_id AND n.profile = ${put(view.profile)})`]),
 ]
 
 /** The events of all nodes in the order of the transactions that wrote them, which keeps that of each tree. */

@@ -92,9 +92,10 @@ export class CanvasEventService {
   }
 
   private async viewOf(ctx: Context, { under, types }: Input): Promise<EventView> {
-    const { kind, nodeId, appId } = ctx.actor
+    const { kind, nodeId, appId, profile } = ctx.actor
     const top = under ?? (kind === 'node' ? nodeId : undefined)
-    if (top === undefined) return { types, ...(kind !== 'owner' && kind !== 'system' && { appId: appId ?? '' }) }
+    if (top === undefined)
+      return { types, ...(kind !== 'owner' && kind !== 'system' && { appId: appId ?? '', profile }) }
     const node = await this.nodes.get(this.database, top)
     await this.access.requireOwn(ctx, this.database, node)
     // what a root took over from another one has its earlier events in the tree of that one

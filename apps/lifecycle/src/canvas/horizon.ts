@@ -7,6 +7,8 @@ import { NodeRepository } from '../node/node.repository.js'
 /** Which nodes a view is about; all of them when nothing is set. */
 export interface Horizon {
   readonly appId?: string
+  /** Of that app, those of one profile. */
+  readonly profile?: string | undefined
   /** One whole tree. */
   readonly rootId?: string
   /** Part of a tree: these nodes; `rootId` is given, too. */
@@ -23,9 +25,9 @@ export class Horizons {
 
   /** @throws SvcError not_found */
   async of(ctx: Context, reader: Reader, under?: string): Promise<Horizon> {
-    const { kind, nodeId, appId } = ctx.actor
+    const { kind, nodeId, appId, profile } = ctx.actor
     const top = under ?? (kind === 'node' ? nodeId : undefined)
-    if (top === undefined) return kind === 'owner' || kind === 'system' ? {} : { appId: appId ?? '' }
+    if (top === undefined) return kind === 'owner' || kind === 'system' ? {} : { appId: appId ?? '', profile }
     const node = await this.nodes.get(reader, top)
     await this.access.requireOwn(ctx, reader, node)
     if (node.id === node.root_id) return { rootId: node.id }
@@ -36,6 +38,7 @@ export class Horizons {
 /** Conditions on the columns of a table that has them, and their values put into the statement's. */
 export const within = (horizon: Horizon, put: (value: unknown) => string, table: string, id = 'id'): string[] => [
   ...(horizon.appId === undefined ? [] : [`${table}.app_id = ${put(horizon.appId)}`]),
+  ...(horizon.profile === undefined ? [] : [`${table}.profile = ${put(horizon.profile)}`]),
   ...(horizon.rootId === undefined || horizon.ids ? [] : [`${table}.root_id = ${put(horizon.rootId)}`]),
   ...(horizon.ids === undefined ? [] : [`${table}.${id} = ANY (${put(horizon.ids)}::text[])`]),
 ]

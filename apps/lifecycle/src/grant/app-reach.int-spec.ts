@@ -107,6 +107,15 @@ describe('the node of another app', () => {
     expect((await failure(lifecycle.create({ parent_id: id }, confinedTo('bob')))).code).toBe('not_found')
     expect((await retrieve(confinedTo('alice'))).profile).toBe('alice')
     expect((await retrieve(whole)).profile).toBe('alice')
+    const events = (by: Context) => lifecycle.call('lifecycle.canvas.readEvents', { after: '0', limit: 10 }, by)
+    const views = ['nodes.list', 'canvas.roster', 'canvas.snapshot'].map(
+      (name) => (by: Context) => call(entry(name), {}, by),
+    )
+    for (const view of [...views, events]) {
+      const shown = async (by: Context) => JSON.stringify(await view(by))
+      await waitFor(async () => (await shown(confinedTo('alice'))).includes(id))
+      expect(await shown(confinedTo('bob'))).not.toContain(id)
+    }
   })
 
   it('is no parent, no end of a subscription, and no node to ask a person for', async () => {

@@ -30,6 +30,7 @@ export interface NodeFilter {
   /** Only this node and those below it. */
   readonly under?: string | undefined
   readonly appId?: string | undefined
+  readonly profile?: string | undefined
   readonly app?: string | undefined
   /** Those that hang, or those that don't. */
   readonly hanging?: boolean | undefined
@@ -142,6 +143,7 @@ export class NodeRepository {
         .filter((name) => filter[name] !== undefined)
         .map((name) => `${name} = ${put(filter[name])}`),
       ...(filter.appId === undefined ? [] : [`app_id = ${put(filter.appId)}`]),
+      ...(filter.profile === undefined ? [] : [`profile = ${put(filter.profile)}`]),
       ...(filter.app === undefined ? [] : [`app_id = ${put(filter.app)}`]),
       ...(filter.hanging === undefined ? [] : [hanging(filter.hanging)]),
       ...(filter.text === undefined

@@ -60,6 +60,7 @@ export class NodeService {
       ...filter,
       under,
       appId,
+      profile: appId === undefined ? undefined : ctx.actor.profile,
       ...(hanging !== undefined && { hanging }),
       since: hangingSince(this.clock.now()),
       before: readCursor(after),
