@@ -224,6 +224,12 @@ describe('a kept token', () => {
       scopes: ['svc:llm'],
     })
   })
+
+  it('of one profile of an application acts as that profile', async () => {
+    const apps = mintToken('app', '01jd0000000000000000000001')
+    rows.set('tok_01jd0000000000000000000001', kept(apps, { kind: 'app', appId: 'a', profile: 'alice' }))
+    expect(await verifier.verify(apps)).toMatchObject({ principal: 'app:a:profile:alice', profile: 'alice' })
+  })
 })
 
 describe("a node's token", () => {

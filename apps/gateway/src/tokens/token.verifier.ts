@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
-import type { Actor } from '#common/kernel/context.js'
+import { type Actor, appPrincipal } from '#common/kernel/context.js'
 import { hasCode, isSvcError, SvcError } from '#common/kernel/errors.js'
 import { digestToken, hashToken, parseToken, sameHash, verifyNodeToken } from '#common/kernel/tokens.js'
 import { Grants } from '../apps/grants.js'
@@ -44,7 +44,7 @@ const heldTo = (
 
 const appActor = (token: TokenRecord, appId: string, grant: HeldGrant): Actor => ({
   kind: 'app',
-  principal: `app:${appId}`,
+  principal: appPrincipal(appId, token.profile),
   tokenId: token.id,
   ...heldTo(grant, token.followsGrant ? null : token.scopes, token.profile),
   appId,

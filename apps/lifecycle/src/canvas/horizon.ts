@@ -33,6 +33,13 @@ export class Horizons {
     if (node.id === node.root_id) return { rootId: node.id }
     return { rootId: node.root_id, ids: [node.id, ...(await this.nodes.below(reader, node.id))] }
   }
+
+  /** The same by nodes and trees alone: what is remembered of the past knows no profiles. @throws SvcError not_found */
+  async ofPast(ctx: Context, reader: Reader, under?: string): Promise<Horizon> {
+    const { profile, ...horizon } = await this.of(ctx, reader, under)
+    if (profile === undefined || horizon.appId === undefined) return horizon
+    return { ...horizon, ids: await this.nodes.ofProfile(reader, horizon.appId, profile) }
+  }
 }
 
 /** Conditions on the columns of a table that has them, and their values put into the statement's. */

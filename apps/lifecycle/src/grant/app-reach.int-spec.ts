@@ -3,8 +3,7 @@ import type { z } from 'zod'
 import { gatesOf, type Operation } from '#common/contract/define.js'
 import { operations } from '#common/contract/index.js'
 import { failure } from '#common/kernel/bus/bus.fixture.js'
-import type { Context } from '#common/kernel/context.js'
-import { systemContext } from '#common/kernel/context.js'
+import { appPrincipal, type Context, systemContext } from '#common/kernel/context.js'
 import { newId } from '#common/kernel/ids.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { LifecycleUnderTest, ownerContext } from '../../../../test/support/lifecycle-service.js'
@@ -100,18 +99,35 @@ describe('the node of another app', () => {
     const whole = ofApp(newId('app'))
     const grant = { app_id: whole.actor.appId, scopes, profiles: null, version: 1, status: 'active' }
     await lifecycle.call('lifecycle.grant.changed', { grants: [grant] } as never, systemContext('gateway'))
-    const confinedTo = (profile: string): Context => ({ ...whole, actor: { ...whole.actor, profile } })
-    const { id } = await lifecycle.create({ lifecycle: 'resident' }, confinedTo('alice'))
+    const appId = whole.actor.appId as string
+    const confinedTo = (profile: string): Context => ({
+      ...whole,
+      actor: { ...whole.actor, profile, principal: appPrincipal(appId, profile) },
+    })
+    const { id } = await lifecycle.create({ lifecycle: 'resident', prompt: 'a haystack' }, confinedTo('alice'))
+    const ask = (node_id: string | undefined) =>
+      call(entry('human.requests.create'), { title: id, node_id }, confinedTo('alice'))
+    const [byNode, byApp] = (await Promise.all([ask(id), ask(undefined)])) as { id: string }[]
+    for (const { id: asked } of [byNode, byApp] as { id: string }[]) {
+      const read = (by: Context) => call(entry('human.requests.retrieve'), { id: asked }, by)
+      expect((await failure(read(confinedTo('bob')))).code).toBe('not_found')
+      expect(await read(confinedTo('alice'))).toMatchObject({ id: asked })
+      expect(await read(whole)).toMatchObject({ id: asked })
+    }
     const retrieve = (by: Context) => lifecycle.call('nodes.retrieve', { id }, by)
     expect((await failure(retrieve(confinedTo('bob')))).code).toBe('not_found')
     expect((await failure(lifecycle.create({ parent_id: id }, confinedTo('bob')))).code).toBe('not_found')
     expect((await retrieve(confinedTo('alice'))).profile).toBe('alice')
     expect((await retrieve(whole)).profile).toBe('alice')
     const events = (by: Context) => lifecycle.call('lifecycle.canvas.readEvents', { after: '0', limit: 10 }, by)
-    const views = ['nodes.list', 'canvas.roster', 'canvas.snapshot'].map(
+    const past = { query: 'haystack', pattern: 'haystack', by: 'kind' }
+    const views = ['nodes.list', 'canvas.roster', 'canvas.snapshot', 'human.requests.list', 'canvas.attention'].map(
       (name) => (by: Context) => call(entry(name), {}, by),
     )
-    for (const view of [...views, events]) {
+    const pasts = ['canvas.history.search', 'canvas.history.grep'].map(
+      (name) => (by: Context) => call(entry(name), past, by),
+    )
+    for (const view of [...views, ...pasts, events]) {
       const shown = async (by: Context) => JSON.stringify(await view(by))
       await waitFor(async () => (await shown(confinedTo('alice'))).includes(id))
       expect(await shown(confinedTo('bob'))).not.toContain(id)

@@ -49,9 +49,9 @@ export class GrepService {
   }
 
   private async horizonOf(ctx: Context, { under, node }: Input): Promise<Horizon> {
-    const horizon = await this.horizons.of(ctx, this.database, under)
+    const horizon = await this.horizons.ofPast(ctx, this.database, under)
     if (node === undefined) return horizon
-    const { rootId } = await this.horizons.of(ctx, this.database, node)
+    const { rootId } = await this.horizons.ofPast(ctx, this.database, node)
     const inside = horizon.ids ? horizon.ids.includes(node) : [undefined, rootId].includes(horizon.rootId)
     return { rootId: rootId as string, ids: inside ? [node] : [] }
   }

@@ -37,7 +37,7 @@ export class HistoryService {
     const indexing = this.indexer.isBehind
     const from = readCursor(input.after)
     const [horizon, head, parsed] = await Promise.all([
-      this.horizons.of(ctx, this.database, input.under),
+      this.horizons.ofPast(ctx, this.database, input.under),
       from ? from.below : this.history.head(this.database),
       this.history.parse(this.database, input.query),
     ])
@@ -88,7 +88,7 @@ export class HistoryService {
   /** @throws SvcError not_found, validation_failed */
   async stats(ctx: Context, input: InputOf<typeof stats>): Promise<OutputOf<typeof stats>> {
     if (input.since && input.until && input.since > input.until) refuse('/until', 'must not be before since')
-    const horizon = await this.horizons.of(ctx, this.database, input.under)
+    const horizon = await this.horizons.ofPast(ctx, this.database, input.under)
     const asked = { horizon, since: input.since, until: input.until }
     const [totals, groups] = await Promise.all([
       this.history.stats(this.database, { ...asked, limit: 1 }),

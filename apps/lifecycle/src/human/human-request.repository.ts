@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common'
 import type { HumanRequestStatus } from '#common/contract/human.schema.js'
 import type { NodeStatus } from '#common/contract/node.schema.js'
+import { appPrincipal } from '#common/kernel/context.js'
 import { json } from '#common/kernel/database/column-types.js'
 import type { Position } from '#common/kernel/database/cursor.js'
 import { setLocked } from '#common/kernel/database/rows.js'
@@ -181,7 +182,13 @@ export class HumanRequestRepository {
 
 /** Conditions on q: an asker's own, or of the nodes that may be seen. */
 const seen = (horizon: Horizon, put: (value: unknown) => string): string[] => {
-  if (horizon.appId !== undefined) return [`q.app_id = ${put(horizon.appId)}`]
+  const { appId, profile } = horizon
+  if (appId !== undefined) {
+    const own = `q.app_id = ${put(appId)}`
+    if (profile === undefined) return [own]
+    const asked = `SELECT 1 FROM canvas.nodes asker WHERE asker.id = q.node_id AND asker.profile = ${put(profile)}`
+    return [own, `(q.principal = ${put(appPrincipal(appId, profile))} OR EXISTS (${asked}))`]
+  }
   const inTree = within(horizon, put, 'asker')
   if (inTree.length === 0) return []
   return [`EXISTS (SELECT 1 FROM canvas.nodes asker WHERE asker.id = q.node_id AND ${inTree.join(' AND ')})`]

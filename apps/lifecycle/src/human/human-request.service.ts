@@ -182,9 +182,9 @@ export class HumanRequestService {
     })
   }
 
-  /** The owner sees all, a node what it or a node below it asked, an app its own. @throws SvcError not_found */
+  /** The owner sees all, a node what it or a node below it asked, an app its own, of the profile of its token. @throws SvcError not_found */
   private async requireSeen(ctx: Context, row: HumanRequestRecord): Promise<void> {
-    const { kind, nodeId, appId, principal } = ctx.actor
+    const { kind, nodeId, appId, profile, principal } = ctx.actor
     if (kind === 'owner' || kind === 'system' || row.principal === principal) return
     if (kind === 'node') {
       if (
@@ -193,7 +193,10 @@ export class HumanRequestService {
         (await this.nodes.isWithin(this.database, row.node_id, nodeId))
       )
         return
-    } else if (appId !== undefined && row.app_id === appId) return
+    } else if (appId !== undefined && row.app_id === appId) {
+      const asker = row.node_id === null ? undefined : await this.nodes.find(this.database, row.node_id)
+      if (profile === undefined || asker?.profile === profile) return
+    }
     missingRequest(row.id)
   }
 

@@ -198,6 +198,15 @@ export class NodeRepository {
     return rows.map((row) => row.id)
   }
 
+  /** Ids of an app's nodes of one profile. */
+  async ofProfile(reader: Reader, appId: string, profile: string): Promise<string[]> {
+    const rows = await reader.query<{ id: string }>(
+      'SELECT id FROM canvas.nodes WHERE app_id = $1 AND profile = $2 ORDER BY id',
+      [appId, profile],
+    )
+    return rows.map((row) => row.id)
+  }
+
   /** Nodes that owe work: the reconciler compares each with what its host says. */
   active(reader: Reader): Promise<NodeRecord[]> {
     return reader.query<NodeRecord>("SELECT * FROM canvas.nodes WHERE status = 'active' ORDER BY updated_at")

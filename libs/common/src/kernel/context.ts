@@ -5,7 +5,7 @@ import { newId } from './ids.js'
 /** On whose behalf something is done. `scopes` is an allow-list; the owner's is `['*']`. */
 export interface Actor {
   readonly kind: 'owner' | 'app' | 'run' | 'node' | 'pub' | 'system'
-  /** What authority is bound to: `owner`, `app:<id>`, `node:<id>`, `system:<service>`. Tokens are only keys to it. */
+  /** What authority is bound to: `owner`, `app:<id>`, `app:<id>:profile:<p>`, `node:<id>`, `system:<service>`. Tokens are only keys to it. */
   readonly principal: string
   readonly tokenId: string | null
   readonly scopes: readonly string[]
@@ -19,6 +19,10 @@ export interface Actor {
   /** Of a node's token: where the node stands; on its way to a host as the writer says at that moment. */
   readonly place?: NodePlace
 }
+
+/** What an app's authority is bound to: what it asks and the keys it uses for one profile are no other's. */
+export const appPrincipal = (appId: string, profile?: string | null): string =>
+  profile == null ? `app:${appId}` : `app:${appId}:profile:${profile}`
 
 /** First argument of every service method. */
 export interface Context {
