@@ -16,7 +16,11 @@ import { stateOf } from './http/request.state.js'
 import { GatewayListeners } from './listener/gateway.listeners.js'
 import { OwnerToken } from './tokens/owner.token.js'
 
-/** Opens the gateway: resolves when its listeners answer. @throws Error when an address is taken or the token can't be made */
+/**
+ * Opens the gateway: resolves when its listeners answer.
+ *
+ * @throws Error when an address is taken or the token can't be made; nothing of it goes on then
+ */
 export const openGateway = async (module: DynamicModule, { log }: ServiceSetup): Promise<INestApplicationContext> => {
   let filter: ProblemFilter | undefined
   const adapter = new FastifyAdapter({
@@ -37,14 +41,26 @@ export const openGateway = async (module: DynamicModule, { log }: ServiceSetup):
       filter?.answer(error, request as FastifyRequest, reply as FastifyReply)
     },
   })
-  const fastify = adapter.getInstance()
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: nestLog(log),
     bodyParser: false,
     abortOnError: false,
   })
-  const problems = app.get(ProblemFilter)
-  filter = problems
+  try {
+    const problems = app.get(ProblemFilter)
+    filter = problems
+    await begin(app, problems)
+  } catch (error) {
+    await app.close()
+    throw error
+  }
+  const listeners = app.get(GatewayListeners)
+  log.info({ ...listeners.addresses, socket: listeners.socketPath }, 'the gateway listens')
+  return app
+}
+
+const begin = async (app: NestFastifyApplication, problems: ProblemFilter): Promise<void> => {
+  const fastify = app.getHttpAdapter().getInstance()
   const listeners = app.get(GatewayListeners)
   app.useGlobalFilters(problems)
   // bodies are read after token and gate, by the dispatcher
@@ -63,6 +79,4 @@ export const openGateway = async (module: DynamicModule, { log }: ServiceSetup):
   await app.get(OwnerToken).install()
   await listeners.open((request, response) => fastify.routing(request, response))
   await app.get(AccessWatch).start()
-  log.info({ ...listeners.addresses, socket: listeners.socketPath }, 'the gateway listens')
-  return app
 }
