@@ -194,6 +194,18 @@ describe('an address that can’t be opened', () => {
 })
 
 describe('names and origins', () => {
+  // once taken up by a later look alone: the answer was there, and the page still called
+  it('are taken up when the answer is there', async () => {
+    const page = 'https://page.example'
+    const asPage = async () => (await gateway.ask({ path: '/v1/access', headers: { origin: page } })).status
+    for (let round = 0; round < 10; round += 1) {
+      await change({ origins: [page] })
+      expect(await asPage()).toBe(200)
+      await change({ origins: [] })
+      expect(await asPage()).toBe(403)
+    }
+  })
+
   it('are taken up by every gateway within a second, in one spelling', async () => {
     const { body } = await change({ hosts: ['Box.Example.', 'box.example'], origins: ['https://page.example'] })
     expect([body.hosts, body.origins]).toEqual([['box.example'], ['https://page.example']])

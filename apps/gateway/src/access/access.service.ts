@@ -60,7 +60,7 @@ export class AccessService {
   look(): Promise<void> {
     return this.#inTurn(async () => {
       const [record, apps] = await Promise.all([this.repository.read(), this.repository.originsOfApps()])
-      this.origins.permit({ owner: record.origins, apps })
+      this.origins.permitApps(apps)
       await this.#follow(record)
     })
   }
@@ -101,6 +101,7 @@ export class AccessService {
   async #follow(record: AccessRecord): Promise<void> {
     this.#last = record
     this.hosts.allow(record)
+    this.origins.permitOwners(record.origins)
     await this.listeners.further.keep(record.listen)
   }
 

@@ -1,21 +1,21 @@
 import type { Listener } from '#common/contract/define.js'
 
-/** What the owner permits browsers' pages: on the owner's listener those that were named for it, on the other those of apps. */
-export interface PermittedOrigins {
-  readonly owner: readonly string[]
-  /** By the id of the app that named them. */
-  readonly apps: ReadonlyMap<string, readonly string[]>
-}
-
-/** Origins whose pages may call. None may, unless somebody named it. */
+/**
+ * Origins whose pages may call: on the owner's listener those that the owner named for it, on the other those of apps. None
+ * may, unless somebody named it.
+ */
 export class AllowedOrigins {
   #owner: ReadonlySet<string> = new Set()
   #byApp: ReadonlyMap<string, readonly string[]> = new Map()
   #apps: ReadonlySet<string> = new Set()
 
-  /** Takes the place of what was permitted before. */
-  permit({ owner, apps }: PermittedOrigins): void {
-    this.#owner = new Set(owner)
+  /** Takes the place of what the owner permitted before. */
+  permitOwners(origins: readonly string[]): void {
+    this.#owner = new Set(origins)
+  }
+
+  /** Takes the place of what apps named before, by the id of the app. */
+  permitApps(apps: ReadonlyMap<string, readonly string[]>): void {
     this.#byApp = apps
     this.#apps = new Set([...apps.values()].flat())
   }
