@@ -14,6 +14,8 @@ const pageSize = 200
 /** How often (ms) all grants are told although nothing changed: who told of a change may have died before it did. */
 const netEvery = 30_000
 const askedWithin = 3000
+/** Failures in a row, some seconds of them, after which the owner is to know: what is begun for an app waits meanwhile. */
+const saidAfter = 5
 
 /**
  * Keeps lifecycle's copy of the grants level with the rows: each change at once, and again until it is taken; all of them
@@ -82,7 +84,8 @@ export class GrantTeller implements OnApplicationBootstrap, OnModuleDestroy {
         failures = 0
       } catch (err) {
         failures += 1
-        this.log.debug({ err, owed: this.#owed.size }, 'lifecycle was not told of grants yet; trying again')
+        const level = failures === saidAfter ? 'warn' : 'debug'
+        this.log[level]({ err, owed: this.#owed.size }, 'lifecycle was not told of grants yet; trying again')
         await pause(this.clock, 50 + backoff(failures, 50, 3000), signal)
       }
     }

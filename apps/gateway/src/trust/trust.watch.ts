@@ -34,8 +34,8 @@ const requireMounts = (began: Actor | undefined, now: Actor): void => {
 }
 
 /**
- * Ends streams, held requests, commands and model calls within a second of the moment at which their token is revoked, expires, or no longer
- * opens the gate of what was asked.
+ * Ends streams, held requests, commands and model calls within a second of the moment at which their token is revoked,
+ * expires, or no longer opens the gate of what was asked.
  */
 @Injectable()
 export class TrustWatch implements OnModuleInit, OnModuleDestroy {
