@@ -26,6 +26,8 @@ const tagTexts = {
   grant: 'What the calling application may do',
   access: 'Where the daemon is reached from',
   audit: "What was done with the owner's rights, and what was denied",
+  crons: 'Schedules, and what became of each of their slots',
+  ledger: 'What did not happen as planned, and why',
   sandbox: 'How programs of nodes are held on each machine',
   health: 'Liveness of the application listener',
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { ErrorCode } from './errors.js'
 
-export type ServiceName = 'gateway' | 'lifecycle' | 'host' | 'models'
+export type ServiceName = 'gateway' | 'lifecycle' | 'host' | 'models' | 'scheduler'
 export type Listener = 'owner' | 'app'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

@@ -57,6 +57,31 @@ export const errorCodes = define({
     title: 'The daemon can not listen at this address',
     remedy: '`detail` says why; name a free port and an address of this machine, or settings for TLS.',
   },
+  schedule_impossible: {
+    kind: 'unprocessable',
+    title: 'The schedule names no moment that ever comes',
+    remedy: 'Name a date that exists (`0 0 31 2 *` never comes), between `start_at` and `end_at` if there are such.',
+  },
+  schedule_too_frequent: {
+    kind: 'unprocessable',
+    title: 'The schedule fires more often than once a minute',
+    remedy: '`minimum_s` is the least distance in seconds; let one piece of work do more, or run it as a job.',
+  },
+  schedule_past: {
+    kind: 'unprocessable',
+    title: 'The moment lies in the past',
+    remedy: 'Name a moment after `now`; what is to be done at once needs no schedule.',
+  },
+  timezone_unknown: {
+    kind: 'unprocessable',
+    title: 'There is no such time zone',
+    remedy: 'Use a name of the IANA database, like `Europe/Berlin` or `UTC`.',
+  },
+  action_unavailable: {
+    kind: 'unprocessable',
+    title: 'This daemon does not have such an action yet',
+    remedy: 'Take one of `available`.',
+  },
   result_schema_mismatch: {
     kind: 'unprocessable',
     title: 'The result does not satisfy the schema that the node was created with',
@@ -180,6 +205,12 @@ export const errorCodes = define({
     kind: 'conflict',
     title: 'The request was resolved already',
     remedy: 'The first answer stands: `state`, `response` and `resolved_at` say which it was.',
+  },
+  already_running: {
+    kind: 'conflict',
+    title: 'The work of an earlier firing still goes on',
+    remedy:
+      'Wait for it, or cancel it: `slot` and `node_id` say which; a schedule with `overlap` `allow` or `queue` takes both.',
   },
   token_spent: {
     kind: 'conflict',

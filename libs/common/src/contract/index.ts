@@ -4,6 +4,7 @@ import { auditOperations } from './audit.operations.js'
 import { brokerOperations } from './broker.operations.js'
 import { canvasOperations } from './canvas.operations.js'
 import { canvasEventOperations } from './canvas-event.operations.js'
+import { cronOperations } from './cron.operations.js'
 import type { Operation } from './define.js'
 import { focusOperations } from './focus.operations.js'
 import { grantInternals } from './grant.internal.js'
@@ -12,6 +13,7 @@ import { humanOperations } from './human.operations.js'
 import { internalOperations } from './internal.operations.js'
 import { jobInternalOperations } from './job.internal.js'
 import { jobOperations } from './job.operations.js'
+import { ledgerOperations } from './ledger.operations.js'
 import { bashOperations, fileOperations } from './machine.operations.js'
 import { modelOperations } from './model.operations.js'
 import { nodeOperations } from './node.operations.js'
@@ -25,6 +27,7 @@ import { sandboxOperations } from './sandbox.operations.js'
 import { systemOperations } from './system.operations.js'
 import { tokenOperations } from './token.operations.js'
 import { viewerOperations } from './viewer.operations.js'
+import { workInternals } from './work.internal.js'
 import { worktreeInternals } from './worktree.internal.js'
 import { worktreeOperations } from './worktree.operations.js'
 
@@ -43,6 +46,8 @@ export const operations = [
   ...focusOperations,
   ...historyOperations,
   ...humanOperations,
+  ...cronOperations,
+  ...ledgerOperations,
   ...brokerOperations,
   ...viewerOperations,
   ...jobOperations,
@@ -59,6 +64,7 @@ export const operations = [
   ...jobInternalOperations,
   ...grantInternals,
   ...worktreeInternals,
+  ...workInternals,
 ] as const
 
 type All = (typeof operations)[number]
@@ -80,6 +86,7 @@ export { type AuditEntry, type AuditPage, auditEntry } from './audit.operations.
 export * from './broker.schema.js'
 export * from './canvas.schema.js'
 export * from './common.schema.js'
+export * from './cron.schema.js'
 export * from './define.js'
 export * from './errors.js'
 export * from './history.schema.js'
@@ -87,6 +94,7 @@ export * from './human.schema.js'
 export * from './internal.operations.js'
 export * from './job.internal.js'
 export * from './job.schema.js'
+export * from './ledger.operations.js'
 export * from './machine.schema.js'
 export * from './model.schema.js'
 export * from './node.schema.js'
@@ -98,4 +106,5 @@ export * from './profile.schema.js'
 export { type Retention, retention } from './retention.operations.js'
 export { consentSentence, type SandboxState, sandboxLevels } from './sandbox.operations.js'
 export * from './token.schema.js'
+export { type Authority, authority, workStates } from './work.internal.js'
 export * from './worktree.schema.js'

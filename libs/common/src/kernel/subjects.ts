@@ -67,12 +67,14 @@ interface Reach {
  */
 const reach: Record<ServiceName, Reach> = {
   gateway: {
-    calls: { lifecycle: ['>'], models: ['>'], host: ['*.bash.run', '*.files.*'] },
+    calls: { lifecycle: ['>'], models: ['>'], scheduler: ['>'], host: ['*.bash.run', '*.files.*'] },
     tail: 'follows',
     own: [subjects.trust()],
   },
-  lifecycle: { calls: { host: ['>'], models: ['ready', 'readiness'] }, tail: 'publishes' },
+  lifecycle: { calls: { host: ['>'], models: ['ready', 'readiness'], scheduler: ['node.ended'] }, tail: 'publishes' },
   models: { calls: { lifecycle: ['usage.record'] }, tail: 'none' },
+  // it names whom it acts for: lifecycle says what that one may do now, and the host is told as lifecycle said it
+  scheduler: { calls: { lifecycle: ['work.*', 'concern.set'], host: ['*.bash.run'] }, tail: 'none' },
   host: { calls: { lifecycle: ['host.>'] }, tail: 'none' },
 }
 

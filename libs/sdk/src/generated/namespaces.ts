@@ -4,7 +4,7 @@ import { Auth } from '../composed/auth.js'
 import { Canvas } from '../composed/canvas.js'
 import { Nodes } from '../composed/nodes.js'
 import type { Transport } from '../transport.js'
-import { AppsGrantRoutes, AppsRoutes, AuditRoutes, BashRoutes, CanvasHistoryRoutes, FilesRoutes, GrantRoutes, HealthRoutes, HumanRequestsRoutes, HumanRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes, TokensRoutes } from './resources.js'
+import { AppsGrantRoutes, AppsRoutes, AuditRoutes, BashRoutes, CanvasHistoryRoutes, CronsRoutes, FilesRoutes, GrantRoutes, HealthRoutes, HumanRequestsRoutes, HumanRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes, TokensRoutes } from './resources.js'
 
 export class NodesNamespace extends Nodes {
   readonly jobs = new NodesJobsRoutes(this.transport)
@@ -38,6 +38,7 @@ export abstract class Namespaces {
   readonly auth: Auth
   readonly bash: BashRoutes
   readonly canvas: CanvasNamespace
+  readonly crons: CronsRoutes
   readonly files: FilesRoutes
   readonly grant: GrantRoutes
   readonly health: HealthRoutes
@@ -55,6 +56,7 @@ export abstract class Namespaces {
     this.auth = new Auth(transport)
     this.bash = new BashRoutes(transport)
     this.canvas = new CanvasNamespace(transport)
+    this.crons = new CronsRoutes(transport)
     this.files = new FilesRoutes(transport)
     this.grant = new GrantRoutes(transport)
     this.health = new HealthRoutes(transport)

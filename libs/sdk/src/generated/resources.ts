@@ -19,6 +19,11 @@ import type {
   CancelResult,
   CanvasSnapshot,
   CredentialInstall,
+  Cron,
+  CronCreate,
+  CronFire,
+  CronsDeleteResponse,
+  CronsPokeResponse,
   FileContent,
   FileEntry,
   FileWrite,
@@ -155,6 +160,59 @@ export interface CanvasHistoryReadQuery {
   limit?: number
   /** At most 512 characters. */
   after?: string
+}
+
+export interface CronsRetrieveQuery {
+  /** Only if it belongs to this node. */
+  node_id?: string
+  /** Only if it belongs to this application. */
+  app_id?: string
+}
+
+export interface CronsListQuery {
+  /** Only if it belongs to this node. */
+  node_id?: string
+  /** Only if it belongs to this application. */
+  app_id?: string
+  /** Entries a page, 1 to 200; default 50. */
+  limit?: number
+  /** Cursor of the previous page; at most 512 characters. */
+  after?: string
+  status?: 'active' | 'paused' | 'completed' | 'failed'
+}
+
+export interface CronsPauseQuery {
+  /** Only if it belongs to this node. */
+  node_id?: string
+  /** Only if it belongs to this application. */
+  app_id?: string
+  /** Only when it is at this version; 1 to 2147483647. */
+  if_match?: number
+}
+
+export interface CronsResumeQuery {
+  /** Only if it belongs to this node. */
+  node_id?: string
+  /** Only if it belongs to this application. */
+  app_id?: string
+  /** Only when it is at this version; 1 to 2147483647. */
+  if_match?: number
+}
+
+export interface CronsRunQuery {
+  /** Only if it belongs to this node. */
+  node_id?: string
+  /** Only if it belongs to this application. */
+  app_id?: string
+}
+
+export interface CronsDeleteQuery {
+  /** Only if it belongs to this node. */
+  node_id?: string
+  /** Only if it belongs to this application. */
+  app_id?: string
+  /** Only when it is at this version; 1 to 2147483647. */
+  if_match?: number
 }
 
 export interface FilesReadQuery {
@@ -454,6 +512,82 @@ export class CanvasHistoryRoutes extends Resource {
    */
   stats(body: StatsBody, options?: RequestOptions): Promise<HistoryStats> {
     return this.call<HistoryStats>('canvas.history.stats', { body, options })
+  }
+}
+
+export class CronsRoutes extends Resource {
+  /**
+   * Arm a schedule.
+   *
+   * What it does is checked now and again at each firing, which acts with the authority of who made the schedule as it stands then: its token may have expired, its grant may not have been narrowed.
+   *
+   * `POST /v1/crons`; may answer `schedule_impossible`, `schedule_too_frequent`, `schedule_past`, `timezone_unknown`, `action_unavailable`, `not_found`, `scope_missing`, `scope_exceeds_ceiling`, `path_outside_scope`, `quota_exceeded`, `illegal_transition`, `model_not_configured`, `sandbox_required`, `worktree_refused`
+   */
+  create(body: CronCreate, options?: RequestOptions): Promise<Cron> {
+    return this.call<Cron>('crons.create', { body, options })
+  }
+
+  /**
+   * Read a schedule.
+   *
+   * `GET /v1/crons/{id}`; may answer `not_found`
+   */
+  retrieve(id: string, query?: CronsRetrieveQuery, options?: RequestOptions): Promise<Cron> {
+    return this.call<Cron>('crons.retrieve', { params: { id }, query, options })
+  }
+
+  /**
+   * List schedules, newest first.
+   *
+   * `GET /v1/crons`
+   */
+  list(query?: CronsListQuery, options?: RequestOptions): PageList<Cron> {
+    return this.listed<Cron>('crons.list', { query, options })
+  }
+
+  /**
+   * Pause a schedule; what it has begun goes on.
+   *
+   * `POST /v1/crons/{id}/pause`; may answer `not_found`, `illegal_transition`, `precondition_failed`
+   */
+  pause(id: string, query?: CronsPauseQuery, options?: RequestOptions): Promise<Cron> {
+    return this.call<Cron>('crons.pause', { params: { id }, query, options })
+  }
+
+  /**
+   * Resume a paused schedule from now on; slots that passed meanwhile are not made up for.
+   *
+   * `POST /v1/crons/{id}/resume`; may answer `not_found`, `illegal_transition`, `precondition_failed`, `quota_exceeded`
+   */
+  resume(id: string, query?: CronsResumeQuery, options?: RequestOptions): Promise<Cron> {
+    return this.call<Cron>('crons.resume', { params: { id }, query, options })
+  }
+
+  /**
+   * Fire it now, whatever its status; the schedule stays where it is.
+   *
+   * `POST /v1/crons/{id}/run`; may answer `not_found`, `already_running`, `quota_exceeded`
+   */
+  run(id: string, query?: CronsRunQuery, options?: RequestOptions): Promise<CronFire> {
+    return this.call<CronFire>('crons.run', { params: { id }, query, options })
+  }
+
+  /**
+   * Delete a schedule; what it has begun goes on, its history stays in the ledger.
+   *
+   * `DELETE /v1/crons/{id}`; may answer `not_found`, `precondition_failed`
+   */
+  delete(id: string, query?: CronsDeleteQuery, options?: RequestOptions): Promise<CronsDeleteResponse> {
+    return this.call<CronsDeleteResponse>('crons.delete', { params: { id }, query, options })
+  }
+
+  /**
+   * Set every timer anew and fire all that is due.
+   *
+   * `POST /v1/crons/poke`
+   */
+  poke(options?: RequestOptions): Promise<CronsPokeResponse> {
+    return this.call<CronsPokeResponse>('crons.poke', { options })
   }
 }
 

@@ -449,6 +449,272 @@ export type CredentialInstall = {
   label?: string
 }
 
+export interface Cron {
+  id: string
+  name: string
+  owner_node_id: string | null
+  app_id: string | null
+  created_by: ActorRef
+  schedule: CronSchedule
+  action: CronAction
+  missed: 'skip' | 'once' | 'all'
+  catchup_window_s: number
+  overlap: 'allow' | 'skip' | 'queue'
+  jitter_s: number
+  start_at: string | null
+  end_at: string | null
+  max_failures: number
+  delete_after_run: boolean
+  status: 'active' | 'paused' | 'completed' | 'failed'
+  pause_reason: 'asked' | 'failures' | null
+  /** At least 0. */
+  consecutive_failures: number
+  /** Slot and jitter of the next one; null unless it is active. */
+  next_fire_at: string | null
+  /** The newest slot that was fired, with the status of the work that it started. */
+  last_fire: CronFire | null
+  /** At least 1. */
+  version: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
+}
+
+/** What each firing does, with the authority of who made the schedule. */
+export type CronAction = {
+  type: 'message'
+  node_id: string
+  /** At least 1 characters. */
+  body: string
+  /** Default "normal". */
+  tier: 'critical' | 'urgent' | 'normal' | 'deferred'
+} | {
+  type: 'create_node'
+  /** What the node is to do; at most 256 KiB; at least 1 characters. */
+  prompt: string
+  /** Role of the node, one of `GET /v1/kinds`; `general` unless given. */
+  kind?: string
+  mode?: 'base' | 'orchestrator'
+  /** `terminal` owes a final report; `resident` stays between messages. A root is resident, a child terminal, unless given. */
+  lifecycle?: 'terminal' | 'resident'
+  /** 1 to 128 characters. */
+  name?: string
+  /** Spine parent; a node's own token makes children of itself unless it says `root`. */
+  parent_id?: string
+  root?: boolean
+  /** Working directory; the parent's unless given. A root must name one; 1 to 4096 characters. */
+  cwd?: string
+  worktree?: WorktreeCreate
+  model?: ModelChoice
+  /** At most 200 entries. */
+  scopes?: string[]
+  /** A JSON Schema (draft 2020-12). */
+  result_schema?: Record<string, unknown>
+  /** `loop`: the built-in agent. `exec`: a program of the caller, given as `exec.argv`; needs no model. */
+  engine?: string
+  exec?: ExecSpec
+  /** A profile, whose defaults stand where this body says nothing. */
+  env_profile?: string
+} | {
+  type: 'bash'
+  /** 1 to 4096 characters. */
+  cwd: string
+  /** What `bash -c` is to run; nothing is added to it; 1 to 131072 characters. */
+  command: string
+  /** Milliseconds, at most 600,000; then all that it started is ended; 1 to 600000; default 120000. */
+  timeout: number
+  /** Variables besides those that every command gets. */
+  env?: Record<string, string>
+  /** At most 1048576 characters. */
+  stdin?: string
+} | {
+  type: 'start_run'
+} | {
+  type: 'publish'
+}
+
+/** What each firing does, with the authority of who made the schedule. */
+export type CronActionInput = {
+  type: 'message'
+  node_id: string
+  /** At least 1 characters. */
+  body: string
+  /** Default "normal". */
+  tier?: 'critical' | 'urgent' | 'normal' | 'deferred'
+} | {
+  type: 'create_node'
+  /** What the node is to do; at most 256 KiB; at least 1 characters. */
+  prompt: string
+  /** Role of the node, one of `GET /v1/kinds`; `general` unless given. */
+  kind?: string
+  mode?: 'base' | 'orchestrator'
+  /** `terminal` owes a final report; `resident` stays between messages. A root is resident, a child terminal, unless given. */
+  lifecycle?: 'terminal' | 'resident'
+  /** 1 to 128 characters. */
+  name?: string
+  /** Spine parent; a node's own token makes children of itself unless it says `root`. */
+  parent_id?: string
+  root?: boolean
+  /** Working directory; the parent's unless given. A root must name one; 1 to 4096 characters. */
+  cwd?: string
+  worktree?: WorktreeCreateInput
+  model?: ModelChoiceInput
+  /** At most 200 entries. */
+  scopes?: string[]
+  /** A JSON Schema (draft 2020-12). */
+  result_schema?: Record<string, unknown>
+  /** `loop`: the built-in agent. `exec`: a program of the caller, given as `exec.argv`; needs no model. */
+  engine?: string
+  exec?: ExecSpecInput
+  /** A profile, whose defaults stand where this body says nothing. */
+  env_profile?: string
+} | {
+  type: 'bash'
+  /** 1 to 4096 characters. */
+  cwd: string
+  /** What `bash -c` is to run; nothing is added to it; 1 to 131072 characters. */
+  command: string
+  /** Milliseconds, at most 600,000; then all that it started is ended; 1 to 600000; default 120000. */
+  timeout?: number
+  /** Variables besides those that every command gets. */
+  env?: Record<string, string>
+  /** At most 1048576 characters. */
+  stdin?: string
+} | {
+  type: 'start_run'
+} | {
+  type: 'publish'
+}
+
+export interface CronCreate {
+  /** 1 to 128 characters. */
+  name?: string
+  schedule: CronScheduleInput
+  action: CronActionInput
+  /** The node that it belongs to and acts as; a node's own token makes its own. */
+  owner_node_id?: string
+  /** What becomes of slots that nobody was there to fire: none is made up for, one for all of them, or each (the newest 100); default "once". */
+  missed?: 'skip' | 'once' | 'all'
+  /** Slots that are older than this are not made up for; at most 604800; default 3600. */
+  catchup_window_s?: number
+  /** At a slot while the work of the one before still goes on: start another, leave it out, or wait; default "skip". */
+  overlap?: 'allow' | 'skip' | 'queue'
+  /** Each slot is fired up to so many seconds later, always the same for the same slot; at most 86400; default 0. */
+  jitter_s?: number
+  /** No slot before it. */
+  start_at?: string
+  /** No slot after it. */
+  end_at?: string
+  /** Failures in a row that pause it; 1 to 100; default 3. */
+  max_failures?: number
+  /** Goes after its first success; default false. */
+  delete_after_run?: boolean
+}
+
+export interface CronFire {
+  cron_id: string
+  /** The moment that the schedule names; of one by hand: when it was asked for. */
+  slot: string
+  trigger: 'schedule' | 'manual'
+  status: 'queued' | 'starting' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'unknown' | 'skipped' | 'missed' | 'coalesced'
+  cause: 'late' | 'overlap' | 'queue_full' | 'paused' | 'policy' | 'window' | 'cap' | 'coalesced' | 'refused' | 'work_failed' | 'work_canceled' | 'outcome_unknown' | 'cron_ended' | null
+  /** How many slots in a row this line stands for; at least 1. */
+  slots: number
+  /** The last of them. */
+  last_slot: string
+  /** The slot and its jitter. */
+  due_at: string
+  /** When it was fired; null when it never was. */
+  fired_at: string | null
+  /** From `due_at` to `fired_at`. */
+  lateness_ms: number | null
+  ended_at: string | null
+  /** The node whose work it is. */
+  node_id: string | null
+  message_id: string | null
+  run_id: string | null
+  error: FireError | null
+  /** Of a command. */
+  exit_code: number | null
+  /** The end of what a command wrote. */
+  output: string | null
+}
+
+/** When it fires: by a calendar and its clock, at a fixed distance, or once. */
+export type CronSchedule = {
+  /** Five fields (minute, hour, day of month, month, day of week), or one of @yearly @annually @monthly @weekly @daily @midnight @hourly; 1 to 200 characters. */
+  cron: string
+  /** IANA time zone; 1 to 64 characters; default "UTC". */
+  tz: string
+} | {
+  /** Seconds from one slot to the next, at least 60; 1 to 31622400. */
+  every: number
+} | {
+  /** The one moment. */
+  at: string
+}
+
+/** When it fires: by a calendar and its clock, at a fixed distance, or once. */
+export type CronScheduleInput = {
+  /** Five fields (minute, hour, day of month, month, day of week), or one of @yearly @annually @monthly @weekly @daily @midnight @hourly; 1 to 200 characters. */
+  cron: string
+  /** IANA time zone; 1 to 64 characters; default "UTC". */
+  tz?: string
+} | {
+  /** Seconds from one slot to the next, at least 60; 1 to 31622400. */
+  every: number
+} | {
+  /** The one moment. */
+  at: string
+}
+
+export interface CronTime {
+  /** RFC 3339 time in UTC with milliseconds. */
+  slot: string
+  /** The same moment in the schedule's zone, with its offset. */
+  local: string
+  /** The slot and its jitter. */
+  due_at: string
+}
+
+export interface CronsDeleteResponse {
+  deleted: boolean
+}
+
+export interface CronsFiresListResponse {
+  data: CronFire[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface CronsListResponse {
+  data: Cron[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface CronsNextResponse {
+  data: CronTime[]
+}
+
+export interface CronsPokeResponse {
+  /** Timers that were set. */
+  armed: number
+  /** Schedules that were due and not fired yet. */
+  due: number
+}
+
+export interface CronsPreviewBody {
+  schedule: CronScheduleInput
+  /** No slot before it. */
+  start_at?: string
+  /** No slot after it. */
+  end_at?: string
+  /** 1 to 100; default 10. */
+  count?: number
+}
+
 export interface Delta {
   generation: number
   /** Number of the message in progress within the generation. */
@@ -560,6 +826,12 @@ export interface FileWritten {
   /** RFC 3339 time in UTC with milliseconds. */
   mtime: string
   etag: string
+}
+
+export interface FireError {
+  /** A code of the errors page, or the kind of the node's fault. */
+  code: string
+  message: string
 }
 
 export interface Focus {
@@ -1087,6 +1359,50 @@ export interface KindsListResponse {
   data: Kind[]
 }
 
+/** The call that does it now. */
+export interface LedgerAction {
+  method: string
+  path: string
+  /** The same as a command line. */
+  command: string
+}
+
+export interface LedgerEntry {
+  /** Of the thing that it is about; the same while that is the same. */
+  id: string
+  kind: 'slot' | 'launch' | 'resume' | 'delivery' | 'answer'
+  state: 'waiting' | 'late' | 'failed' | 'unknown' | 'omitted'
+  /** Why, as one word: of a slot one of the causes of a firing. */
+  cause: string
+  /** Why, for a person. */
+  message: string
+  /** When it was known. */
+  at: string
+  /** When it should have happened. */
+  planned_at: string
+  happened_at: string | null
+  /** Null for what never happened. */
+  lateness_ms: number | null
+  /** How many of them in a row this entry stands for; at least 1. */
+  count: number
+  cron_id: string | null
+  node_id: string | null
+  request_id: string | null
+  /** Name of the schedule or the node. */
+  name: string | null
+  app_id: string | null
+  /** Null where nothing is left to do. */
+  action: LedgerAction | null
+}
+
+export interface LedgerListResponse {
+  data: LedgerEntry[]
+  next_cursor: string | null
+  has_more: boolean
+  /** Services that did not answer, whose entries are missing here. */
+  absent: string[]
+}
+
 export interface LlmAnswer {
   content: ContentPart[]
   /** The value, when `schema` was given. */
@@ -1368,7 +1684,7 @@ export interface NodeCreate {
   root?: boolean
   /** Working directory; the parent's unless given. A root must name one; 1 to 4096 characters. */
   cwd?: string
-  worktree?: WorktreeCreate
+  worktree?: WorktreeCreateInput
   model?: ModelChoiceInput
   /** At most 200 entries. */
   scopes?: string[]
@@ -2185,3 +2501,5 @@ export interface WorktreeCreate {
   /** Commit, branch or tag to begin at; `HEAD` of `cwd` unless given; 1 to 512 characters. */
   base?: string
 }
+
+export type WorktreeCreateInput = WorktreeCreate

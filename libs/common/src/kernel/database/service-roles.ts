@@ -24,6 +24,7 @@ export const serviceRoles: readonly ServiceRole[] = [
   },
   // by its lock a replica sees that another lives
   { service: 'models', schemas: ['models'], functions: ['pg_advisory_lock(bigint)'] },
+  { service: 'scheduler', schemas: ['scheduler'] },
 ]
 
 /**

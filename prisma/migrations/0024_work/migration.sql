@@ -1,0 +1,28 @@
+-- canvas: work that others have it begin, once for each key; and what of theirs needs a person
+
+CREATE TABLE canvas.works (
+  key text PRIMARY KEY,
+  node_id text NOT NULL,
+  engagement integer NOT NULL,
+  message_id text NOT NULL,
+  accepted_at timestamptz(3) NOT NULL
+);
+CREATE INDEX works_accepted_at_idx ON canvas.works (accepted_at);
+
+CREATE TABLE canvas.concerns (
+  ref text PRIMARY KEY,
+  version bigint NOT NULL,
+  open boolean NOT NULL,
+  node_id text,
+  app_id text,
+  profile text,
+  name text,
+  since timestamptz(3),
+  message text,
+  remedy text,
+  updated_at timestamptz(3) NOT NULL
+);
+CREATE INDEX concerns_open_idx ON canvas.concerns (since DESC, ref DESC) WHERE open;
+CREATE INDEX concerns_node_id_idx ON canvas.concerns (node_id) WHERE open AND node_id IS NOT NULL;
+
+SELECT canvas.fence_tables();
