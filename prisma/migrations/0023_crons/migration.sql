@@ -13,6 +13,8 @@ CREATE TABLE scheduler.crons (
   id text PRIMARY KEY,
   name text NOT NULL,
   owner_node_id text,
+  -- the node that it belongs to and all above it: those who reach it
+  owner_path text[] NOT NULL,
   app_id text,
   profile text,
   -- whom it acts for, and never with more than the token held that armed it
@@ -48,6 +50,7 @@ CREATE TABLE scheduler.crons (
 CREATE INDEX crons_next_due_idx ON scheduler.crons (next_due, id) WHERE next_due IS NOT NULL;
 CREATE INDEX crons_created_at_idx ON scheduler.crons (created_at DESC, id DESC);
 CREATE INDEX crons_owner_node_id_idx ON scheduler.crons (owner_node_id) WHERE owner_node_id IS NOT NULL;
+CREATE INDEX crons_owner_path_idx ON scheduler.crons USING gin (owner_path);
 CREATE INDEX crons_target_node_id_idx ON scheduler.crons (target_node_id) WHERE target_node_id IS NOT NULL;
 CREATE INDEX crons_app_id_idx ON scheduler.crons (app_id) WHERE app_id IS NOT NULL;
 
@@ -78,6 +81,7 @@ CREATE TABLE scheduler.fires (
   -- of its cron, for readers of the ledger
   name text NOT NULL,
   owner_node_id text,
+  owner_path text[] NOT NULL,
   app_id text,
   profile text,
   PRIMARY KEY (cron_id, slot)
@@ -86,6 +90,7 @@ CREATE INDEX fires_open_idx ON scheduler.fires (cron_id, slot) WHERE status IN (
 CREATE INDEX fires_starting_idx ON scheduler.fires (held_until) WHERE status = 'starting';
 CREATE INDEX fires_running_idx ON scheduler.fires (fired_at) WHERE status = 'running';
 CREATE INDEX fires_ledger_idx ON scheduler.fires (noted_at DESC, cron_id DESC, slot DESC) WHERE ledger IS NOT NULL;
+CREATE INDEX fires_ledger_owner_path_idx ON scheduler.fires USING gin (owner_path) WHERE ledger IS NOT NULL;
 CREATE INDEX fires_noted_at_idx ON scheduler.fires (noted_at);
 
 CREATE TABLE scheduler.idempotency (

@@ -5,6 +5,8 @@ export interface CronRecord {
   readonly id: string
   readonly name: string
   readonly owner_node_id: string | null
+  /** That node and all above it. */
+  readonly owner_path: readonly string[]
   readonly app_id: string | null
   readonly profile: string | null
   readonly authority: Authority

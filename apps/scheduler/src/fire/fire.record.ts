@@ -23,6 +23,8 @@ export interface FireRecord {
   readonly noted_at: Date
   readonly name: string
   readonly owner_node_id: string | null
+  /** That node and all above it. */
+  readonly owner_path: readonly string[]
   readonly app_id: string | null
   readonly profile: string | null
 }

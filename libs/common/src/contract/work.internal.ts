@@ -46,7 +46,13 @@ export const workInternals = [
     summary: 'Whether an action could be done now on this authority; does nothing',
     service: 'lifecycle',
     body: z.object({ by: authority, action: cronAction }),
-    response: z.object({}),
+    response: z.object({
+      owner_path: z
+        .array(nodeId)
+        .meta({ description: 'The node of the authority and all above it, the nearest first; none without a node' }),
+      app_id: z.string().nullable().meta({ description: 'The application that the work belongs to' }),
+      profile: z.string().nullable(),
+    }),
     errors: refusals,
   }),
   operation({
