@@ -69,7 +69,7 @@ export const gates = {
   'crons.resume': ['svc:schedule'],
   'crons.run': ['svc:schedule'],
   'crons.delete': ['svc:schedule'],
-  'crons.poke': ['svc:schedule'],
+  'crons.poke': ['owner'],
   'crons.fires.list': ['own'],
   'crons.next': ['own'],
   'crons.preview': ['own'],

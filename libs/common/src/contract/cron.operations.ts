@@ -146,7 +146,7 @@ export const cronOperations = [
     method: 'POST',
     path: '/v1/crons/poke',
     listeners: owner,
-    gate: manages,
+    gate: 'owner',
     response: z.object({
       armed: z.int().meta({ description: 'Timers that were set' }),
       due: z.int().meta({ description: 'Schedules that were due and not fired yet' }),
