@@ -49,10 +49,20 @@ CREATE TABLE scheduler.crons (
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX crons_next_due_idx ON scheduler.crons (next_due, id) WHERE next_due IS NOT NULL;
 CREATE INDEX crons_created_at_idx ON scheduler.crons (created_at DESC, id DESC);
-CREATE INDEX crons_owner_node_id_idx ON scheduler.crons (owner_node_id) WHERE owner_node_id IS NOT NULL;
+CREATE INDEX crons_owner_node_id_idx ON scheduler.crons (owner_node_id, created_at DESC, id DESC) WHERE owner_node_id IS NOT NULL;
 CREATE INDEX crons_owner_path_idx ON scheduler.crons USING gin (owner_path);
 CREATE INDEX crons_target_node_id_idx ON scheduler.crons (target_node_id) WHERE target_node_id IS NOT NULL;
-CREATE INDEX crons_app_id_idx ON scheduler.crons (app_id) WHERE app_id IS NOT NULL;
+CREATE INDEX crons_app_id_idx ON scheduler.crons (app_id, created_at DESC, id DESC) WHERE app_id IS NOT NULL;
+CREATE INDEX crons_armed_of_node_idx ON scheduler.crons (owner_node_id) WHERE status IN ('active', 'paused');
+CREATE INDEX crons_armed_of_app_idx ON scheduler.crons (app_id) WHERE status IN ('active', 'paused');
+
+-- Whoever has schedules or is aimed at by one, as a principal. Locked while one is added: so that limits hold, and none is
+-- added to a node that ended meanwhile.
+CREATE TABLE scheduler.holders (
+  id text PRIMARY KEY,
+  ended_at timestamptz(3)
+);
+CREATE INDEX holders_ended_at_idx ON scheduler.holders (ended_at) WHERE ended_at IS NOT NULL;
 
 -- One line a slot, or a run of slots in a row that shared one fate. Outlives its cron.
 CREATE TABLE scheduler.fires (
@@ -127,3 +137,10 @@ CREATE TABLE scheduler.inbox (
   PRIMARY KEY (source, source_event)
 );
 CREATE INDEX inbox_received_at_idx ON scheduler.inbox (received_at);
+
+CREATE TABLE scheduler.retention (
+  class text PRIMARY KEY,
+  last_run_at timestamptz(3) NOT NULL,
+  removed bigint NOT NULL,
+  removed_total bigint NOT NULL
+);
