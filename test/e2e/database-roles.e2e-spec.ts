@@ -8,12 +8,15 @@ import { svc } from '../support/command.js'
 import { TestDaemon } from '../support/daemon.js'
 import { textOf } from '../support/daemon-processes.js'
 
-const services = ['gateway', 'lifecycle', 'models']
+const services = ['gateway', 'lifecycle', 'models', 'scheduler']
 
 /** Who is in the database, by what they call themselves. */
 const present = (daemon: TestDaemon): Promise<{ service: string; role: string }[]> =>
-  daemon.rows(`SELECT DISTINCT split_part(application_name, ' ', 2) AS service, usename AS role FROM pg_stat_activity
-    WHERE application_name IN ('svc gateway', 'svc lifecycle', 'svc models') ORDER BY 1`)
+  daemon.rows(
+    `SELECT DISTINCT split_part(application_name, ' ', 2) AS service, usename AS role FROM pg_stat_activity
+    WHERE application_name = ANY ($1) ORDER BY 1`,
+    [services.map((service) => `svc ${service}`)],
+  )
 
 const runsANode = async (daemon: TestDaemon): Promise<void> => {
   const program = { engine: 'exec', lifecycle: 'terminal' as const, exec: { argv: ['echo', 'done'] } }

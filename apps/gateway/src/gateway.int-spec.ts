@@ -112,6 +112,7 @@ describe('the owner', () => {
     expect(status).toBe(200)
     expect(body).toMatchObject({ ready: false, nodes: { active: 1 } })
     expect(body.parts).toContainEqual(expect.objectContaining({ name: 'models', state: 'absent' }))
+    expect(body.parts).toContainEqual(expect.objectContaining({ name: 'scheduler', state: 'absent' }))
     expect(body.parts).toContainEqual(expect.objectContaining({ name: 'lifecycle', state: 'ready' }))
   })
 

@@ -8,6 +8,8 @@ import { Outbox } from '#common/kernel/database/outbox.js'
 import { Writer } from '#common/kernel/database/writer.js'
 import { LOG, type ServiceDefinition, type ServiceSetup } from '#common/kernel/service.js'
 import { SchedulerLifetime } from './scheduler.lifetime.js'
+import { RedisCheck } from './status/redis.check.js'
+import { StatusRpc } from './status/status.rpc.js'
 
 type Token = Type | symbol
 
@@ -29,13 +31,15 @@ const kernel = ({ settings, log }: ServiceSetup, clock: Clock): Provider[] => {
     { provide: Database, useFactory: () => new Database({ url, application: 'svc scheduler', log }) },
     {
       provide: Writer,
-      useFactory: (database: Database) => new Writer({ database, schema: 'scheduler', log, outbox, clock }),
+      // by the machine's clock, as the deadlines of those who call
+      useFactory: (database: Database) => new Writer({ database, schema: 'scheduler', log, outbox }),
       inject: [Database],
     },
+    { provide: RedisCheck, useFactory: () => new RedisCheck(settings.REDIS_URL, log) },
   ]
 }
 
-const features: Provider[] = [built(SchedulerLifetime, Database)]
+const features: Provider[] = [built(SchedulerLifetime, Database), StatusRpc]
 
 /** Home of schedules: when something is to happen, and what became of it. Any number of replicas share the work. */
 @Module({})

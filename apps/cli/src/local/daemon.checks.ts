@@ -23,6 +23,7 @@ export const daemonChecks = async (client: Client): Promise<Finding[]> => {
       ...(await sandboxChecks(client)),
       ...(await trustChecks(client)),
       modelCheck(readiness),
+      ...schedulerCheck(status),
     ]
   } catch (error) {
     const { message, remedy, kind } = error as SvcError
@@ -47,6 +48,16 @@ const databaseCheck = ({ parts }: SystemStatus): Finding[] =>
       detail: detail ?? 'not as svc needs it',
       remedy:
         'let its account make roles (ALTER ROLE … CREATEROLE), unset SVC_DATABASE_ROLES, then svc sys down && svc sys up',
+    }))
+
+const schedulerCheck = ({ parts }: SystemStatus): Finding[] =>
+  parts
+    .filter(({ name, state }) => name === 'scheduler' && state === 'degraded')
+    .map(({ detail }) => ({
+      name: 'scheduler',
+      state: 'warn',
+      detail: detail ?? 'its timers are not as svc needs them',
+      remedy: 'see that the Redis of REDIS_URL runs, and has maxmemory-policy noeviction, appendonly yes and hz 100',
     }))
 
 const hostCheck = ({ brokers, parts }: SystemStatus): Finding =>

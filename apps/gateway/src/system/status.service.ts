@@ -23,11 +23,11 @@ const late = 6000
 const lost = 30_000
 
 /** Parts that nodes work without while they are degraded. */
-const spare: ReadonlySet<string> = new Set(['database', 'models', 'redis'])
+const spare: ReadonlySet<string> = new Set(['database', 'models', 'redis', 'scheduler'])
 
 /** Whether the gateway's account could reach rows of other services. */
 const REACH = `SELECT EXISTS (SELECT FROM pg_namespace
-  WHERE nspname IN ('canvas', 'models') AND has_schema_privilege(oid, 'USAGE')) AS wide`
+  WHERE nspname IN ('canvas', 'models', 'scheduler') AND has_schema_privilege(oid, 'USAGE')) AS wide`
 const shared = 'All services share one account: each of them can write everything in it, the canvas too.'
 
 const isSpare = (name: string): boolean => spare.has(name) || name.startsWith('listener ')
@@ -64,11 +64,12 @@ export class StatusService {
   }
 
   async read(ctx: Context): Promise<Status> {
-    const [database, redis, writer, models] = await Promise.all([
+    const [database, redis, writer, models, scheduler] = await Promise.all([
       this.#database(),
       this.#redis(),
       this.#ask(contract['lifecycle.status'], ctx),
       this.#ask(contract['models.ready'], ctx),
+      this.#ask(contract['scheduler.status'], ctx),
     ])
     const hosts = 'answer' in writer ? this.#hosts(writer.answer) : []
     const parts: Part[] = [
@@ -88,6 +89,14 @@ export class StatusService {
             version: null,
           }
         : absent('models', models.error),
+      'answer' in scheduler
+        ? {
+            name: 'scheduler',
+            state: scheduler.answer.fault === null ? 'ready' : 'degraded',
+            detail: scheduler.answer.fault,
+            version: scheduler.answer.version,
+          }
+        : absent('scheduler', scheduler.error),
       ...(hosts.length > 0 ? hosts : [absent('host', undefined)]),
     ]
     return {

@@ -156,6 +156,19 @@ export const internalOperations = [
     }),
   }),
   operation({
+    name: 'scheduler.status',
+    kind: 'internal',
+    summary: 'The scheduler, and whether its timers are kept',
+    service: 'scheduler',
+    response: z.object({
+      version: z.string(),
+      fault: z
+        .string()
+        .nullable()
+        .meta({ description: 'What is wrong with Redis; slots are found in the database then. Null: nothing' }),
+    }),
+  }),
+  operation({
     name: 'lifecycle.node.principal',
     kind: 'internal',
     summary: "Whom a node's token stands for, as of now",

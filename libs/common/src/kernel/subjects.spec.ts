@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { type Operation, operations, type ServiceName } from '../contract/index.js'
 import { mayPublish, permissionsOf, subjects } from './subjects.js'
 
-const services: readonly ServiceName[] = ['gateway', 'lifecycle', 'models', 'host']
+const services: readonly ServiceName[] = ['gateway', 'lifecycle', 'models', 'scheduler', 'host']
 
 const entry = (name: string, service: Operation['service']): Operation => ({
   name,
@@ -54,6 +54,7 @@ describe('permissions of a service', () => {
     expect(permissionsOf('host').publish).toEqual([
       'svc.inbox.gateway.>',
       'svc.inbox.lifecycle.>',
+      'svc.inbox.scheduler.>',
       'svc.cmd.lifecycle.host.>',
       'svc.cancel.lifecycle.host',
     ])
@@ -64,11 +65,32 @@ describe('permissions of a service', () => {
     expect(sends('gateway')).toEqual([
       'svc.cmd.lifecycle.>',
       'svc.cmd.models.>',
+      'svc.cmd.scheduler.>',
       'svc.cmd.host.*.bash.run',
       'svc.cmd.host.*.files.*',
     ])
-    expect(sends('lifecycle')).toEqual(['svc.cmd.host.>', 'svc.cmd.models.ready', 'svc.cmd.models.readiness'])
+    expect(sends('lifecycle')).toEqual([
+      'svc.cmd.host.>',
+      'svc.cmd.models.ready',
+      'svc.cmd.models.readiness',
+      'svc.cmd.scheduler.node.ended',
+    ])
     expect(sends('models')).toEqual(['svc.cmd.lifecycle.usage.record'])
+  })
+
+  // It names whom it acts for. Everything else of lifecycle would believe it, the creation of a node in the owner's name
+  // too: what it may ask looks up what that one may do now.
+  it('let the scheduler ask lifecycle about work on an authority, and a host for a command', () => {
+    expect(permissionsOf('scheduler').publish).toEqual([
+      'svc.inbox.gateway.>',
+      'svc.inbox.lifecycle.>',
+      'svc.inbox.host.>',
+      'svc.cmd.lifecycle.work.*',
+      'svc.cmd.lifecycle.concern.set',
+      'svc.cmd.host.*.bash.run',
+      'svc.cancel.lifecycle.scheduler',
+      'svc.cancel.host.*.scheduler',
+    ])
   })
 
   it('name commands that the contract has', () => {
@@ -86,6 +108,7 @@ describe('permissions of a service', () => {
     expect(cancels('gateway')).toEqual([
       'svc.cancel.lifecycle.gateway',
       'svc.cancel.models.gateway',
+      'svc.cancel.scheduler.gateway',
       'svc.cancel.host.*.gateway',
     ])
     expect(cancels('models')).toEqual(['svc.cancel.lifecycle.models'])

@@ -123,4 +123,19 @@ describe('svc sys doctor, on who may do what', () => {
     })
     expect((await found({ '/v1/apps': pageOf([app('notes', 2)]) }))('apps')).toMatchObject({ state: 'ok' })
   })
+
+  it('finds Redis that may drop timers, and says what to set', async () => {
+    const status = (detail: string | null) => {
+      const { parts, ...rest } = well['/v1/status'] as { parts: unknown[] }
+      const scheduler = { name: 'scheduler', state: detail ? 'degraded' : 'ready', detail, version: '0.1.0' }
+      return { '/v1/status': { ...rest, parts: [...parts, scheduler] } }
+    }
+    expect((await found(status(null)))('scheduler')).toBeUndefined()
+    expect((await found(status('Redis drops timers')))('scheduler')).toEqual({
+      name: 'scheduler',
+      state: 'warn',
+      detail: 'Redis drops timers',
+      remedy: expect.stringContaining('maxmemory-policy noeviction'),
+    })
+  })
 })
