@@ -16,6 +16,7 @@ import { LOG } from '#common/kernel/service.js'
 import { InProgressStore } from './broker/in-progress.store.js'
 import { HistoryIndexer } from './history/history.indexer.js'
 import { Housekeeping } from './housekeeping.js'
+import { NodeEndRelay } from './node/node-end.relay.js'
 import { Waiters } from './node/waiters.js'
 import { Launcher } from './supervision/launcher.js'
 import { Supervisor } from './supervision/supervisor.service.js'
@@ -42,6 +43,7 @@ export class Leader implements OnApplicationBootstrap, OnModuleDestroy, OnApplic
     private readonly supervisor: Supervisor,
     private readonly housekeeping: Housekeeping,
     private readonly indexer: HistoryIndexer,
+    private readonly ends: NodeEndRelay,
     private readonly waiters: Waiters,
     private readonly inProgress: InProgressStore,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -93,6 +95,7 @@ export class Leader implements OnApplicationBootstrap, OnModuleDestroy, OnApplic
     this.supervisor.start()
     this.housekeeping.start()
     this.indexer.start()
+    this.ends.start()
     this.log.info({ epoch }, 'leading')
   }
 
@@ -116,7 +119,7 @@ export class Leader implements OnApplicationBootstrap, OnModuleDestroy, OnApplic
   private async layDown(): Promise<void> {
     this.waiters.close()
     this.housekeeping.stop()
-    await Promise.all([this.supervisor.stop(), this.indexer.stop()])
+    await Promise.all([this.supervisor.stop(), this.indexer.stop(), this.ends.stop()])
     this.launcher.suspend()
   }
 

@@ -6,6 +6,7 @@ import { BusModule } from '#common/kernel/bus/bus.module.js'
 import { CLOCK, systemClock } from '#common/kernel/clock.js'
 import { Database } from '#common/kernel/database/database.js'
 import { EventLog } from '#common/kernel/database/events.js'
+import { Outbox } from '#common/kernel/database/outbox.js'
 import { Writer } from '#common/kernel/database/writer.js'
 import { loadNodeTokenKey } from '#common/kernel/node-token-key.js'
 import type { ServiceDefinition, ServiceSetup } from '#common/kernel/service.js'
@@ -96,6 +97,7 @@ import { NodeRepository } from './node/node.repository.js'
 import { NodeRpc } from './node/node.rpc.js'
 import { NodeService } from './node/node.service.js'
 import { NodeTransitions } from './node/node.transition.js'
+import { NodeEndRelay } from './node/node-end.relay.js'
 import { OutcomeService } from './node/outcome.service.js'
 import { SchemaChecker } from './node/schema.checker.js'
 import { Waiters } from './node/waiters.js'
@@ -159,15 +161,17 @@ const kernel = ({ settings, log }: ServiceSetup) => [
       new Database({ url: settings.DATABASE_URL as string, application: 'svc lifecycle', log, leased: true }),
   },
   { provide: EventLog, useFactory: () => new EventLog(systemClock) },
+  { provide: Outbox, useFactory: () => new Outbox('canvas') },
   {
     provide: Writer,
-    useFactory: (database: Database, events: EventLog, bus: Bus, history: HistoryQueue) =>
+    useFactory: (database: Database, events: EventLog, outbox: Outbox, bus: Bus, history: HistoryQueue) =>
       new Writer({
         database,
         schema: 'canvas',
         log,
         keysKeptWhile: isOfOpenTurn,
         events,
+        outbox,
         publish: (logged) => {
           for (const event of logged) {
             history.add(event.subject)
@@ -180,7 +184,7 @@ const kernel = ({ settings, log }: ServiceSetup) => [
           }
         },
       }),
-    inject: [Database, EventLog, Bus, HistoryQueue],
+    inject: [Database, EventLog, Outbox, Bus, HistoryQueue],
   },
 ]
 
@@ -215,6 +219,7 @@ export class LifecycleModule {
         CreateNodeService,
         OutcomeService,
         Engagements,
+        NodeEndRelay,
         ContextRepository,
         ContextStart,
         ContextService,

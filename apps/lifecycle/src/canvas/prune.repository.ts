@@ -16,6 +16,7 @@ export interface Prunable {
   readonly created_at: Date
   readonly updated_at: Date
   readonly turn: number
+  readonly version: number
   readonly events: number
   readonly entries: number
 }
@@ -29,7 +30,7 @@ const spent = `n.status = ANY ($1::text[]) AND n.status IN ('done', 'dead', 'can
   AND NOT EXISTS (SELECT 1 FROM canvas.subscriptions s JOIN canvas.nodes watcher ON watcher.id = s.subscriber
                    WHERE s.publisher = n.id AND watcher.status IN ('active', 'idle'))`
 
-const columns = `n.id, n.name, n.status, n.created_at, n.updated_at, n.turn, c.event_seq AS events, c.journal_ord AS entries`
+const columns = `n.id, n.name, n.status, n.created_at, n.updated_at, n.turn, n.version, c.event_seq AS events, c.journal_ord AS entries`
 
 /** Deletes nodes, leaves first, so that what is above one that stays is never touched. */
 @Injectable()

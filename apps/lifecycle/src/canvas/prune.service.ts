@@ -4,9 +4,11 @@ import { contract, type InputOf } from '#common/contract/index.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
+import type { Tx } from '#common/kernel/database/tx.js'
 import { Writer } from '#common/kernel/database/writer.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
+import { nodeEnded } from '../node/node-end.message.js'
 import { secondsOf } from './duration.js'
 import { type Old, type Prunable, PruneRepository } from './prune.repository.js'
 
@@ -91,11 +93,18 @@ export class PruneService {
       if (!last) return true
       after = { createdAt: last.created_at, id: last.id }
       for (const ids of layers(found)) {
-        const rows = await this.writer.transact(ctx, ({ tx }) => this.repository.remove(tx, old, ids))
+        const rows = await this.writer.transact(ctx, ({ tx }) => this.drop(tx, old, ids))
         for (const row of rows) note(row)
       }
     }
     return false
+  }
+
+  private async drop(tx: Tx, old: Old, ids: readonly string[]): Promise<Prunable[]> {
+    const rows = await this.repository.remove(tx, old, ids)
+    const updated_at = new Date(this.clock.now())
+    for (const { id, version } of rows) tx.deliver(nodeEnded({ id, version, updated_at }, 'pruned'))
+    return rows
   }
 }
 

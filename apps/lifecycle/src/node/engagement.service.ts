@@ -14,6 +14,7 @@ import { LaunchQueue } from '../supervision/launch.queue.js'
 import type { NodeRecord } from './node.record.js'
 import type { Family } from './node.repository.js'
 import { NodeTransitions } from './node.transition.js'
+import { nodeEnded } from './node-end.message.js'
 import { Waiters } from './waiters.js'
 
 export interface Notice {
@@ -189,6 +190,7 @@ export class Engagements {
   finalize(ctx: TxContext, node: NodeRecord): NodeRecord {
     const done = this.transitions.move(ctx, node, 'finalize', { fault: null })
     ctx.tx.emit({ nodeId: node.id, type: 'node.done', data: { engagement: done.engagement } })
+    ctx.tx.deliver(nodeEnded(done, 'finalized'))
     this.settle(ctx, node.id)
     return done
   }
@@ -219,6 +221,7 @@ export class Engagements {
     const { node } = family
     const canceled = this.transitions.move(ctx, node, 'cancel', { fault: null })
     ctx.tx.emit({ nodeId: node.id, type: 'node.canceled', data: { engagement: canceled.engagement } })
+    ctx.tx.deliver(nodeEnded(canceled, 'canceled'))
     this.notify(ctx, family, {
       tier: 'urgent',
       kind: 'notice',

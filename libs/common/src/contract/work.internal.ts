@@ -121,9 +121,14 @@ export const workInternals = [
     kind: 'internal',
     summary: 'A node has ended or is gone: its schedules go with it, as far as they do',
     description:
-      '`canceled` and `pruned`: those that it armed and those aimed at it. `finalized`: its own that fire once.',
+      '`canceled` and `pruned`: those that it armed and those aimed at it. `finalized`: its own that fire once. It may be told late: what was armed after `ended_at` by a node that was brought back stays.',
     service: 'scheduler',
-    body: z.object({ source_event: z.string(), node_id: nodeId, how: z.enum(['canceled', 'finalized', 'pruned']) }),
+    body: z.object({
+      source_event: z.string(),
+      node_id: nodeId,
+      how: z.enum(['canceled', 'finalized', 'pruned']),
+      ended_at: time,
+    }),
     response: z.object({ deleted: z.array(cronId) }),
     idempotency: 'natural',
   }),

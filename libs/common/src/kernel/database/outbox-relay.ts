@@ -12,7 +12,7 @@ export interface RelayOptions {
   readonly deliver: Deliver
   readonly log: Logger
   readonly clock?: Clock
-  /** The net in ms for messages that no wake-up announced; 5,000 unless given. */
+  /** The net in ms for messages that no wake-up announced, and the rest while nothing is taken; 5,000 unless given. */
   readonly poll?: number
 }
 
@@ -34,6 +34,7 @@ export class OutboxRelay {
   #callOff: (() => void) | undefined
   #running: Promise<void> | undefined
   #again = false
+  #resting = false
   #stopped = true
 
   constructor(options: RelayOptions) {
@@ -54,6 +55,7 @@ export class OutboxRelay {
 
   start(): void {
     this.#stopped = false
+    this.#resting = false
     this.#stopWaking = this.#options.outbox.onWritten(() => this.wake())
     this.wake()
   }
@@ -68,17 +70,21 @@ export class OutboxRelay {
 
   wake(): void {
     this.#again = true
-    if (this.#stopped) return
+    if (this.#stopped || this.#resting) return
     this.#running ??= this.#drain().finally(() => {
       this.#running = undefined
-      if (this.#again) this.wake()
+      if (this.#again && !this.#resting) this.wake()
       else this.#sleep(this.#options.poll ?? 5000)
     })
   }
 
   #sleep(ms: number): void {
     this.#callOff?.()
-    if (!this.#stopped) this.#callOff = this.#clock.after(ms, () => this.wake())
+    if (this.#stopped) return
+    this.#callOff = this.#clock.after(ms, () => {
+      this.#resting = false
+      this.wake()
+    })
   }
 
   async #drain(): Promise<void> {
@@ -87,25 +93,47 @@ export class OutboxRelay {
       for (let claimed = BATCH; claimed === BATCH && !this.#stopped; ) {
         const messages = await this.#options.reader.query<DueMessage>(this.#sql.claim)
         claimed = messages.length
-        await Promise.all(messages.sort((a, b) => a.id - b.id).map((message) => this.#handOver(message)))
+        const failed = await this.#handOver(messages)
+        // the target is away: what waits for it, and be it thousands, is not tried message by message
+        if (failed === BATCH) {
+          this.#resting = true
+          return
+        }
       }
     } catch (error) {
       this.#options.log.warn({ err: error }, 'the outbox could not be read')
     }
   }
 
-  async #handOver(message: DueMessage): Promise<void> {
-    const { deliver, reader, log } = this.#options
+  /** Answers how many were not taken. */
+  async #handOver(messages: DueMessage[]): Promise<number> {
+    const tried = messages
+      .sort((a, b) => a.id - b.id)
+      .map((message) => this.#deliver(message).then((fault) => (fault ? { message, fault } : undefined)))
+    const failed = (await Promise.all(tried)).filter((one) => one !== undefined)
+    const [first] = failed
+    if (first) {
+      const { key, attempts } = first.message
+      this.#options.log.warn(
+        { err: first.fault.error, key, attempts, messages: failed.length },
+        'a message was not taken',
+      )
+    }
+    return failed.length
+  }
+
+  async #deliver(message: DueMessage): Promise<{ readonly error: unknown } | undefined> {
+    const { deliver, reader } = this.#options
     try {
       await deliver(message)
     } catch (error) {
-      log.warn({ err: error, key: message.key, attempts: message.attempts }, 'a message was not taken')
       const wait = RETRY.base + backoff(message.attempts, RETRY.base, RETRY.cap)
       await reader.query(this.#sql.postpone, [message.id, wait, String(error).slice(0, 500)])
       this.#clock.after(wait + 20, () => this.wake())
-      return
+      return { error }
     }
     await reader.query(this.#sql.acknowledge, [message.id])
+    return undefined
   }
 
   /** Deletes messages acknowledged more than 7 days ago. */

@@ -84,6 +84,30 @@ describe('the outbox', () => {
     expect(got.sort()).toEqual(keys.sort())
   })
 
+  // Thousands of messages for a service that was stopped: each was tried and logged once a minute, for as long as it was.
+  it('rests while a whole batch is not taken, however many wait, and goes on once one is', async () => {
+    const many = 200
+    await canvas.writer.transact(ownerContext(), async ({ tx }) => {
+      for (let at = 0; at < many; at += 1) tx.deliver({ key: `k${at}`, target: 'models', type: 'usage', payload: {} })
+    })
+    let away = true
+    const tries = { before: 0, after: 0 }
+    const started = relay(async () => {
+      tries[away ? 'before' : 'after'] += 1
+      if (away) throw new Error('nobody serves it')
+    }, 1500)
+    await waitFor(() => tries.before > 0)
+    started.wake()
+    await waitFor(
+      async () =>
+        (await canvas.database.query('SELECT 1 FROM canvas.outbox WHERE last_error IS NOT NULL')).length === 32,
+    )
+    expect(tries.before).toBe(32)
+    away = false
+    await waitFor(async () => (await open()) === 0, { timeout: 20_000 })
+    expect(tries.after).toBe(many)
+  })
+
   it('takes a key once', async () => {
     await send('a')
     await send('a')

@@ -1,0 +1,62 @@
+import { Inject, Injectable } from '@nestjs/common'
+import { type CallOf, contract } from '#common/contract/index.js'
+import { Bus } from '#common/kernel/bus/bus.js'
+import { CLOCK, type Clock } from '#common/kernel/clock.js'
+import { systemContext } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
+import { type DueMessage, Outbox } from '#common/kernel/database/outbox.js'
+import { OutboxRelay } from '#common/kernel/database/outbox-relay.js'
+import { hasCode } from '#common/kernel/errors.js'
+import type { Logger } from '#common/kernel/log.js'
+import { LOG } from '#common/kernel/service.js'
+
+const ended = contract['scheduler.node.ended']
+/** Ms between two clearances of messages that were acknowledged long ago. */
+const pruneEvery = 6 * 3_600_000
+
+/** Tells the scheduler which nodes have ended, until it has said that it knows. Runs in the process that leads alone. */
+@Injectable()
+export class NodeEndRelay {
+  private readonly relay: OutboxRelay
+  private callOff: () => void = () => undefined
+
+  constructor(
+    private readonly bus: Bus,
+    database: Database,
+    outbox: Outbox,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOG) private readonly log: Logger,
+  ) {
+    const deliver = (message: DueMessage): Promise<void> => this.deliver(message)
+    this.relay = new OutboxRelay({ reader: database, outbox, deliver, log, clock })
+  }
+
+  start(): void {
+    this.relay.start()
+    this.prune()
+  }
+
+  /** Resolves when what is under way has been handed over. */
+  async stop(): Promise<void> {
+    this.callOff()
+    await this.relay.stop()
+  }
+
+  private prune(): void {
+    this.relay.prune().catch((err: unknown) => this.log.warn({ err }, 'the outbox was not pruned'))
+    this.callOff = this.clock.after(pruneEvery, () => this.prune())
+  }
+
+  private async deliver(message: DueMessage): Promise<void> {
+    const { key, type } = message
+    // of a later version that was taken back: nobody here can say it any more
+    if (type !== ended.name) return this.log.error({ key, type }, 'a message that nobody knows was dropped')
+    try {
+      await this.bus.call(ended, systemContext('lifecycle'), message.payload as CallOf<typeof ended>)
+    } catch (error) {
+      // it can never be read: sending it again would not help
+      if (!hasCode(error, 'not_found', 'validation_failed')) throw error
+      this.log.error({ err: error, key }, 'the end of a node was refused for good')
+    }
+  }
+}
