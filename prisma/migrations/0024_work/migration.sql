@@ -3,11 +3,16 @@
 CREATE TABLE canvas.works (
   key text PRIMARY KEY,
   node_id text NOT NULL,
+  -- of the node, and its version, when the work was given to it: what became of it stands behind that
   engagement integer NOT NULL,
+  node_version integer NOT NULL,
   message_id text NOT NULL,
   accepted_at timestamptz(3) NOT NULL
 );
-CREATE INDEX works_accepted_at_idx ON canvas.works (accepted_at);
+CREATE INDEX works_accepted_at_idx ON canvas.works (accepted_at, key);
+
+-- In which turn a mail was worked at, and how that turn ended.
+CREATE INDEX journal_turns_idx ON canvas.journal (node_id, turn, ord) WHERE type IN ('turn_started', 'turn_ended');
 
 CREATE TABLE canvas.concerns (
   ref text PRIMARY KEY,
@@ -24,5 +29,6 @@ CREATE TABLE canvas.concerns (
 );
 CREATE INDEX concerns_open_idx ON canvas.concerns (since DESC, ref DESC) WHERE open;
 CREATE INDEX concerns_node_id_idx ON canvas.concerns (node_id) WHERE open AND node_id IS NOT NULL;
+CREATE INDEX concerns_updated_at_idx ON canvas.concerns (updated_at);
 
 SELECT canvas.fence_tables();

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { nodeId, time } from './common.schema.js'
+import { cronId } from './cron.schema.js'
 import { humanRequestId } from './human.schema.js'
 import { faultKinds, nodeIntents, nodeStatuses } from './node.schema.js'
 
@@ -70,12 +71,13 @@ export const snapshot = z
   .meta({ id: 'CanvasSnapshot' })
 export type CanvasSnapshot = z.infer<typeof snapshot>
 
-export const attentionTypes = ['fault', 'hanging', 'ticket'] as const
+export const attentionTypes = ['fault', 'hanging', 'ticket', 'schedule'] as const
 export const attentionItem = z
   .object({
     type: z.enum(attentionTypes),
-    node_id: nodeId.nullable().meta({ description: 'The node that it is about; null for a ticket that no node asked' }),
+    node_id: nodeId.nullable().meta({ description: 'The node that it is about; null where no node asked or armed it' }),
     request_id: humanRequestId.nullable().meta({ description: 'Of a ticket: the request that is open' }),
+    cron_id: cronId.nullable().meta({ description: 'Of a schedule that was paused since its work fails' }),
     node_name: z.string().nullable(),
     node_kind: z.string().nullable(),
     status: z.enum(nodeStatuses).nullable(),
