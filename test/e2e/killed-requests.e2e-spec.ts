@@ -66,9 +66,12 @@ describe('a daemon that is killed after a commit and before its answer', () => {
     'nodes.jobs.start': 'canvas.jobs',
     'apps.create': 'gateway.apps',
     'tokens.create': 'gateway.tokens',
+    'crons.create': 'scheduler.crons',
+    'crons.run': 'scheduler.fires',
   }
+  const schemas = ['canvas', 'gateway', 'scheduler']
 
-  it.each(['canvas', 'gateway'])('has done what it is asked again, in %s, and does it no more', async (schema) => {
+  it.each(schemas)('has done what it is asked again, in %s, and does it no more', async (schema) => {
     const names = (Object.keys(stored) as OperationName[]).filter((name) => stored[name]?.startsWith(schema))
     const all = await Promise.all(
       names.map(async (name) => ({ name, key: `killed ${name}`, scene: await sceneOf(name) })),

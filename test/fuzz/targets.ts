@@ -9,6 +9,12 @@ import type { Hints, Json } from './sample.js'
 import type { Secrets } from './secrets.js'
 
 const nobody = 'node_01jd0000000000000000000000'
+const noCron = 'cron_01jd0000000000000000000000'
+
+/** When schedules are to fire that are armed: later than any run. */
+const far = '2060-01-01T00:00:00Z'
+
+const isOfCrons = ({ path }: Operation): boolean => path?.startsWith('/v1/crons') === true
 
 export interface Aim {
   readonly hints: Hints
@@ -30,6 +36,7 @@ const blunted: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
   'apps.create': { name: 'fuzzed' },
   'llm.call': { model: 'nobody/none' },
   'models.config.update': { if_version: 0 },
+  'crons.create': { schedule: { every: 1 } },
 }
 
 /** What the requests speak to: a node that has ended, one that works and gives away its token, and nobody. */
@@ -38,6 +45,7 @@ export class Targets {
   #living = ''
   #livingToken = ''
   #ownersToken = ''
+  #cron = ''
   #made = 0
   readonly #tokens = { app: '', powerless: '', appId: '', tokenId: '' }
   /** Tokens that are good no more. */
@@ -98,6 +106,12 @@ export class Targets {
     return this.daemon.client().request<{ id: string }>('POST', '/v1/apps', { name, scopes: ['svc:llm'] })
   }
 
+  /** Fires when it is told to, and never by itself. */
+  #makeCron(): Promise<{ id: string }> {
+    const action = { type: 'bash', cwd: this.daemon.workDir, command: 'true' }
+    return this.daemon.client().request<{ id: string }>('POST', '/v1/crons', { schedule: { at: far }, action })
+  }
+
   async renew(): Promise<void> {
     const { nodes } = this.daemon.client()
     const cwd = this.daemon.workDir
@@ -105,6 +119,7 @@ export class Targets {
     // one that may be renamed, narrowed and removed
     this.#tokens.appId = (await this.#makeApp(`fuzzed-${this.#made}`)).id
     this.#ownersToken = this.daemon.token
+    this.#cron = (await this.#makeCron()).id
     const file = join(cwd, `token-${this.#made}`)
     const common = { prompt: 'go', engine: 'exec', cwd, lifecycle: 'terminal' } as const
     if (this.#living) await nodes.cancel(this.#living).catch(() => undefined)
@@ -127,7 +142,8 @@ export class Targets {
     const ofNode = gatesOf(entry).some((gate) => gate === 'broker' || gate === 'self')
     const ofOwner = ofNode ? random.next() < 0.1 : random.next() < 0.85
     const node = ofOwner ? (blunt ? nobody : random.pick([this.#ended, this.#ended, nobody])) : this.#living
-    const id = entry.path?.startsWith('/v1/tokens') ? this.#tokens.tokenId : node
+    const cron = blunt ? noCron : this.#cron
+    const id = entry.path?.startsWith('/v1/tokens') ? this.#tokens.tokenId : isOfCrons(entry) ? cron : node
     const ofApp = gatesOf(entry).includes('app')
     return {
       ofOwner: ofOwner && !ofApp,
@@ -162,6 +178,12 @@ export class Targets {
         ladders: { medium: ['mock/m-1'] },
         prices: {},
         value: {},
+        cron_id: cron,
+        cron: '0 0 29 2 *',
+        tz: 'Europe/Berlin',
+        every: 31_536_000,
+        at: far,
+        end_at: far,
       },
     }
   }

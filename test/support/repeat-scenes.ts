@@ -61,6 +61,15 @@ const endOfWorktree: Setting = async (stage) => {
   }
 }
 
+/** On a schedule in a state of its own; `done` counts where it took effect. */
+const onCron =
+  (done: string, paused = false): Setting =>
+  async (stage) => {
+    const at = { id: await stage.cron(paused) }
+    const effects = async () => (await stage.daemon.rows(done, [at.id])).length
+    return { at, other: { at: { id: await stage.cron(paused) } }, effects }
+  }
+
 /** How each operation with an idempotency key is asked for. */
 export const scenes: Readonly<Record<string, Setting>> = {
   'nodes.create': async ({ daemon }) => {
@@ -132,6 +141,15 @@ export const scenes: Readonly<Record<string, Setting>> = {
   },
   'nodes.worktree.close': endOfWorktree,
   'nodes.worktree.abandon': endOfWorktree,
+  'crons.create': async ({ daemon }, name) => {
+    const action = { type: 'bash', cwd: daemon.workDir, command: 'true' }
+    const body = { name: nameOf(name), schedule: { every: 3600 }, action }
+    const effects = async () => (await daemon.rows('SELECT 1 FROM scheduler.crons WHERE name = $1', [body.name])).length
+    return { body, other: { body: { ...body, jitter_s: 9 } }, effects }
+  },
+  'crons.pause': onCron("SELECT 1 FROM scheduler.crons WHERE id = $1 AND status = 'paused' AND version = 2"),
+  'crons.resume': onCron("SELECT 1 FROM scheduler.crons WHERE id = $1 AND status = 'active' AND version = 3", true),
+  'crons.run': onCron('SELECT 1 FROM scheduler.fires WHERE cron_id = $1'),
   'bash.run': async (stage) => {
     const file = stage.path('ran')
     const body = { cwd: stage.daemon.workDir, command: `printf x >> ${file}; echo $RANDOM` }

@@ -96,6 +96,15 @@ export class RepeatStage {
     return id
   }
 
+  /** A schedule of the owner's that has done nothing yet. */
+  async cron(paused = false): Promise<string> {
+    const action = { type: 'bash', cwd: this.daemon.workDir, command: 'true' }
+    const client = this.daemon.client()
+    const { id } = await client.request<{ id: string }>('POST', '/v1/crons', { schedule: { every: 3600 }, action })
+    if (paused) await client.request('POST', `/v1/crons/${id}/pause`)
+    return id
+  }
+
   /** An app that may call models. */
   async app(name: string): Promise<string> {
     const body = { name, scopes: ['svc:llm'] }

@@ -39,6 +39,8 @@ const nobody = 'node_01jd0000000000000000000000'
 const question = { kind: 'deck', title: 'Which way?', pages: [{ id: 'p', kind: 'notify', title: 'This way' }] }
 const bodies: Readonly<Record<string, Json>> = {
   'canvas.attentionCounts': { ids: [nobody] },
+  'crons.create': { schedule: { every: 3600 }, action: { type: 'message', node_id: nobody, body: 'x' } },
+  'crons.preview': { schedule: { every: 3600 } },
   'files.write': { path: '/tmp/x', content: 'x' },
   'human.requests.create': question,
   'human.requests.replace': { title: question.title, pages: question.pages },
@@ -48,6 +50,7 @@ const bodies: Readonly<Record<string, Json>> = {
 
 const idFor = (path: string, node: string): string => {
   if (path.startsWith('/v1/human/')) return 'req_01jd0000000000000000000000'
+  if (path.startsWith('/v1/crons/')) return 'cron_01jd0000000000000000000000'
   return path.startsWith('/v1/tokens/') ? 'tok_01jd0000000000000000000000' : node
 }
 

@@ -33,6 +33,8 @@ const act = row({ by: 'scope', scope: 'svc:act' })
 const selfOrAct = row({ by: 'selfOr', scope: 'svc:act' })
 /** "daemon-mediated model calls (POST /v1/llm)" */
 const llm = row({ by: 'scope', scope: 'svc:llm' })
+/** "creating, pausing, resuming, running and deleting crons" */
+const schedule = row({ by: 'scope', scope: 'svc:schedule' })
 
 /** One row a route. */
 export const table: Readonly<Record<string, Row>> = {
@@ -152,6 +154,21 @@ export const table: Readonly<Record<string, Row>> = {
   'files.write': act,
   'files.list': act,
   'bash.run': act,
+
+  // schedules; which of them somebody sees is the scheduler's to say
+  'crons.create': schedule,
+  'crons.pause': schedule,
+  'crons.resume': schedule,
+  'crons.run': schedule,
+  'crons.delete': schedule,
+  'crons.retrieve': holder,
+  'crons.list': holder,
+  'crons.fires.list': holder,
+  'crons.next': holder,
+  'crons.preview': holder,
+  'ledger.list': holder,
+  // all of them at once
+  'crons.poke': owner,
 
   // models
   'llm.call': llm,

@@ -3,7 +3,6 @@ import { notApplicable, type Until } from './not-applicable.js'
 
 const documents: Until = { operation: 'memory.list', why: 'documents and their privacy' }
 const runs: Until = { operation: 'runs.start', why: 'applications: runs' }
-const crons: Until = { operation: 'crons.create', why: 'schedules' }
 const objects: Until = { operation: 'customObjects.register', why: 'custom objects' }
 const shares: Until = { operation: 'shares.create', why: 'applications: uploads and shares' }
 const tools: Until = { operation: 'providers.tools', why: 'tool servers of providers' }
@@ -14,17 +13,6 @@ const each = (rules: readonly string[], until: Until): void => {
 
 describe('the table of scopes', () => {
   each(['svc:llm gates starting a run'], runs)
-  each(
-    [
-      'svc:schedule gates creating a cron',
-      'svc:schedule gates pausing a cron',
-      'svc:schedule gates resuming a cron',
-      'svc:schedule gates running a cron',
-      'svc:schedule gates deleting a cron',
-      'the `svc cron` commands are hidden without svc:schedule',
-    ],
-    crons,
-  )
   each(
     [
       "svc:memory:read:user gates reading the person's documents",
