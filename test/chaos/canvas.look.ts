@@ -6,7 +6,8 @@ import type { Seen, StreamWatch } from './stream-watch.js'
 /** Rows that one broken rule is told with. */
 const toldAtMost = 5
 
-const broken = async (database: AdminConnection, rules: readonly Rule[]): Promise<string[]> => {
+/** Each rule that does not hold, with some of its rows. */
+export const broken = async (database: AdminConnection, rules: readonly Rule[]): Promise<string[]> => {
   const found: string[] = []
   for (const { says, sql } of rules) {
     const rows = await database.rows<{ text: string }>(sql)

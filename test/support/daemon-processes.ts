@@ -16,13 +16,15 @@ import {
 
 export const processNames = ['daemon', 'host', 'nats', 'redis', 'postgres'] as const
 export type ProcessName = (typeof processNames)[number]
+/** Services that a daemon of the chaos harness has in processes of their own. */
+export type ApartName = 'lifecycle' | 'scheduler'
 
 /** The processes of one daemon, found by what they left in the data directory and by the marks in their environments. */
 export class DaemonProcesses {
   constructor(private readonly data: DataDirectory) {}
 
   /** The living process of that name: the postmaster of Postgres, the process that holds all services. */
-  find(name: ProcessName): ProcessIdentity | undefined {
+  find(name: ProcessName | ApartName): ProcessIdentity | undefined {
     if (name === 'daemon') return lockHolder(this.data)
     const identity = parseIdentity(textOf(join(this.data.run, `${name}.pid`)))
     return identity && isAlive(identity) ? identity : undefined
@@ -59,7 +61,7 @@ export class DaemonProcesses {
    * Stops a process in the middle of whatever it does, Postgres with all its backends; the function that is returned
    * lets it go on.
    */
-  pause(target: ProcessName | ProcessIdentity): () => void {
+  pause(target: ProcessName | ApartName | ProcessIdentity): () => void {
     const whole = this.#whole(target)
     for (const identity of whole) signal(identity, 'SIGSTOP')
     return () => {
@@ -68,12 +70,12 @@ export class DaemonProcesses {
   }
 
   /** False when there was none. */
-  kill(target: ProcessName | ProcessIdentity): boolean {
+  kill(target: ProcessName | ApartName | ProcessIdentity): boolean {
     const identity = typeof target === 'string' ? this.find(target) : target
     return identity !== undefined && signal(identity, 'SIGKILL')
   }
 
-  #whole(target: ProcessName | ProcessIdentity): ProcessIdentity[] {
+  #whole(target: ProcessName | ApartName | ProcessIdentity): ProcessIdentity[] {
     const identity = typeof target === 'string' ? this.find(target) : target
     if (!identity || target !== 'postgres') return identity ? [identity] : []
     return [identity, ...findMarked(this.data.mark).filter(({ pid }) => parentOf(pid) === identity.pid)]

@@ -18,7 +18,11 @@ export interface TestDaemonOptions {
   env?: Record<string, string>
   /** A directory that exists, instead of a new one; removed with the daemon. */
   dataDir?: string
+  /** What serves, below the project; the built daemon unless given. */
+  main?: string
 }
+
+const builtDaemon = 'dist/apps/daemon/src/main.js'
 
 /** A whole embedded daemon as people start it, built, in a directory and on ports of its own. */
 export class TestDaemon {
@@ -33,6 +37,7 @@ export class TestDaemon {
     readonly appUrl: string,
     /** What the daemon and the command are started with. */
     readonly env: NodeJS.ProcessEnv,
+    private readonly main: string,
   ) {
     this.processes = new DaemonProcesses(data)
     this.#keeper = spawn(process.execPath, ['test/support/daemon-keeper.mjs', data.path, this.workDir], {
@@ -57,17 +62,18 @@ export class TestDaemon {
   }
 
   /** One that isn't started yet. */
-  static async prepare({ env = {}, dataDir }: TestDaemonOptions = {}): Promise<TestDaemon> {
+  static async prepare({ env = {}, dataDir, main = builtDaemon }: TestDaemonOptions = {}): Promise<TestDaemon> {
     const data = openDataDirectory(dataDir ?? mkdtempSync(join(tmpdir(), 'svc-e2e-')))
     const [owner, app] = await freePorts()
-    return new TestDaemon(data, `http://127.0.0.1:${owner}`, `http://127.0.0.1:${app}`, {
+    const settings = {
       ...cleanEnvironment(),
       SVC_DATA_DIR: data.path,
       SVC_OWNER_LISTEN: `127.0.0.1:${owner}`,
       SVC_APP_LISTEN: `127.0.0.1:${app}`,
       SVC_INSTALL_PACKAGES: 'never',
       ...env,
-    })
+    }
+    return new TestDaemon(data, `http://127.0.0.1:${owner}`, `http://127.0.0.1:${app}`, settings, main)
   }
 
   get token(): string {
@@ -82,7 +88,7 @@ export class TestDaemon {
   /** @throws Error with the end of its output when it ends before it is ready. */
   async start(): Promise<void> {
     const out = openSync(join(this.data.log, 'daemon.out'), 'a')
-    const child = spawn(process.execPath, [join(projectRoot, 'dist/apps/daemon/src/main.js'), '--foreground'], {
+    const child = spawn(process.execPath, [join(projectRoot, this.main), '--foreground'], {
       cwd: '/',
       detached: true,
       stdio: ['ignore', out, out],
