@@ -8,8 +8,13 @@ export const monotonic = (): number => performance.now()
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** `5s`, `3m`, `2h`, `4d`: how long ago a time of the daemon is. */
-export const ago = (time: string): string => {
-  const seconds = Math.max(0, Math.round((now() - Date.parse(time)) / 1000))
+export const ago = (time: string): string => roughly(now() - Date.parse(time))
+
+/** The same of a time that is still to come. */
+export const ahead = (time: string): string => roughly(Date.parse(time) - now())
+
+const roughly = (ms: number): string => {
+  const seconds = Math.max(0, Math.round(ms / 1000))
   if (seconds < 60) return `${seconds}s`
   if (seconds < 3600) return `${Math.floor(seconds / 60)}m`
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)}h`
@@ -62,9 +67,10 @@ export const timeOf = (text: string): string | undefined => {
 /** Hours, minutes and seconds of a time of the daemon, where this command runs. */
 export const clockTime = (time: string): string => new Date(time).toLocaleTimeString('en-GB')
 
-/** `250ms`, `1.2s`, `3m 5s`: how long something took. */
+/** `250ms`, `1.2s`, `3m 5s`, `26h 3m`: how long something took. */
 export const lasting = (ms: number): string => {
   if (ms < 1000) return `${Math.round(ms)}ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)}s`
-  return `${Math.floor(ms / 60_000)}m ${Math.floor((ms % 60_000) / 1000)}s`
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)}m ${Math.floor((ms % 60_000) / 1000)}s`
+  return `${Math.floor(ms / 3_600_000)}h ${Math.floor((ms % 3_600_000) / 60_000)}m`
 }

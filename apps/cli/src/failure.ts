@@ -82,11 +82,18 @@ const describe = (error: unknown): Failure => {
   if (error instanceof UsageError) return { exit: 2, message: error.message, remedy: error.remedy, faults: [] }
   if (error instanceof CommandError) return { exit: 1, message: error.message, remedy: error.remedy, faults: [] }
   if (error instanceof TypeError) {
-    const remedy = /identifier/.test(error.message) ? '`svc node list` shows the ids of nodes' : undefined
-    return { exit: 2, message: error.message, remedy, faults: [] }
+    return { exit: 2, message: error.message, remedy: whereIdsStand(error.message), faults: [] }
   }
   const { code, message } = error as NodeJS.ErrnoException
   return { exit: 1, message, ...(code && { code }), faults: [] }
+}
+
+/** What lists the identifiers of a kind, when one was malformed. */
+const whereIdsStand = (message: string): string | undefined => {
+  if (!/identifier/.test(message)) return undefined
+  return / \/v1\/crons\//.test(message)
+    ? '`svc cron list` shows the ids of schedules'
+    : '`svc node list` shows the ids of nodes'
 }
 
 /** Some codes say in the answer itself what to do: it knows more than the catalogue. */

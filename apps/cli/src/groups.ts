@@ -43,6 +43,16 @@ export const groups: readonly Group[] = [
     load: async () => (await import('./commands/human/human.group.js')).registerHuman,
   },
   {
+    name: 'cron',
+    summary: 'Have something done at its time, once or again and again',
+    load: async () => (await import('./commands/cron/cron.group.js')).registerCron,
+  },
+  {
+    name: 'ledger',
+    summary: 'What did not happen as planned, and the command that does it now',
+    load: async () => (await import('./commands/ledger.command.js')).registerLedger,
+  },
+  {
     name: 'feed',
     summary: 'What all nodes do, as it happens',
     load: async () => (await import('./commands/feed.command.js')).registerFeed,

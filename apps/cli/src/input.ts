@@ -117,3 +117,30 @@ export const wholeNumber = (text: string): number => {
 
 /** An option that may be given several times. */
 export const repeated = (text: string, before: readonly string[] = []): string[] => [...before, text]
+
+/** `NAME=value` of an option. @throws UsageError */
+export const assignment = (text: string): [string, string] => {
+  const at = text.indexOf('=')
+  if (at < 1) throw new UsageError(`--env takes NAME=value, not ${text}`)
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+const units = { ms: 1, s: 1000, m: 60_000 } as const
+
+/** How long a command may take, in ms: `500`, `30s`, `5m`. @throws UsageError */
+export const milliseconds = (text: string): number => {
+  const [, number, unit = 'ms'] = /^(\d+)(ms|s|m)?$/.exec(text) ?? []
+  if (number === undefined) throw new UsageError(`${text} is no time`, 'like 500 (ms), 30s or 5m')
+  return Number(number) * units[unit as keyof typeof units]
+}
+
+/** One of the words that an option takes, if it was given. @throws UsageError */
+export const oneOf = <const T extends string>(
+  known: readonly T[],
+  given: string | undefined,
+  option: string,
+): T | undefined => {
+  if (given === undefined) return undefined
+  if (!known.includes(given as T)) throw new UsageError(`${option} is ${known.join(' or ')}, not ${given}`)
+  return given as T
+}

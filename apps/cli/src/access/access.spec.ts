@@ -25,7 +25,7 @@ describe('what svc shows', () => {
 
   it('an owner everything, push left out, without asking the daemon', async () => {
     svc.wire.says(problem(500, {}))
-    expect(await listed([])).toEqual(expect.arrayContaining(['sys', 'node', 'bash', 'file', 'human', 'model']))
+    expect(await listed([])).toEqual(expect.arrayContaining(['sys', 'node', 'bash', 'file', 'human', 'cron', 'model']))
     expect(await listed([])).not.toContain('push')
     expect(await listed(['sys'])).toEqual(expect.arrayContaining(['up', 'down', 'connect', 'doctor', 'sandbox']))
     expect(svc.wire.received).toHaveLength(0)
@@ -62,6 +62,19 @@ describe('what svc shows', () => {
       const { code, out, err } = await svc.run(args, node('*'))
       expect([code, out, err]).toEqual([6, '', expect.stringContaining('owner_required')])
     }
+  })
+
+  it('a node with svc:schedule its schedules, and everybody the ledger', async () => {
+    svc.wire.says(problem(500, {}))
+    expect(await listed([], node('svc:act'))).toContain('ledger')
+    expect(await listed([], node('svc:act'))).not.toContain('cron')
+    expect(await listed([], node('svc:schedule'))).toEqual(expect.arrayContaining(['cron', 'ledger']))
+    expect(await listed(['cron'], node('*'))).not.toContain('poke')
+    expect(await listed(['cron'])).toContain('poke')
+    svc.wire.says(self(['svc:llm']))
+    expect(await listed([], app)).not.toContain('cron')
+    svc.wire.says(self(['svc:schedule']))
+    expect(await listed([], app)).toContain('cron')
   })
 
   it('the holder of a scoped token what the daemon says that it may now', async () => {

@@ -6,6 +6,7 @@ import { needsOf, pathOf } from './needs.js'
 
 const node = 'node_01jd0000000000000000000000'
 const request = 'req_01jd0000000000000000000000'
+const cron = 'cron_01jd0000000000000000000000'
 const page = { data: [], next_cursor: null, has_more: false }
 /** What any command can begin with; where it ends with it is for its own tests. */
 const anything = json({
@@ -29,6 +30,14 @@ const samples: Readonly<Record<string, string>> = {
 const lines: Readonly<Record<string, readonly string[]>> = {
   'svc app set': ['app', 'set', 'x', '--name', 'y'],
   'svc bash': ['bash', 'true'],
+  'svc cron add': ['cron', 'add', '--every', '1h', '--message', 'x', '--to', node],
+  'svc cron history': ['cron', 'history', cron],
+  'svc cron next': ['cron', 'next', cron],
+  'svc cron pause': ['cron', 'pause', cron],
+  'svc cron resume': ['cron', 'resume', cron],
+  'svc cron rm': ['cron', 'rm', cron],
+  'svc cron run': ['cron', 'run', cron],
+  'svc cron show': ['cron', 'show', cron],
   'svc file list': ['file', 'list', '/'],
   'svc file read': ['file', 'read', '/etc/hostname'],
   'svc file write': ['file', 'write', '/tmp/x', 'text'],

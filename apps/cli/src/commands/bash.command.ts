@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { BashResult } from '#sdk/index.js'
 import { UsageError } from '../failure.js'
-import { repeated, standardInput } from '../input.js'
+import { assignment, milliseconds, repeated, standardInput } from '../input.js'
 import { command, performs } from '../invocation.js'
 import type { Shell } from '../shell.js'
 
@@ -37,7 +37,7 @@ What stands after -- is a program with its arguments; one word alone is a comman
     const body = {
       cwd: resolve(options.cwd ?? process.cwd()),
       command: commandOf(given, shell.trailing),
-      ...(options.timeout !== undefined && { timeout: timeOf(options.timeout) }),
+      ...(options.timeout !== undefined && { timeout: milliseconds(options.timeout) }),
       ...(options.env && { env: Object.fromEntries(options.env.map(assignment)) }),
       ...(options.stdin && { stdin: await standardInput() }),
     }
@@ -83,20 +83,6 @@ const commandOf = (given: string | undefined, trailing: readonly string[]): stri
 
 /** A word that the shell takes as it is. */
 const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
-
-const units = { ms: 1, s: 1000, m: 60_000 } as const
-
-const timeOf = (text: string): number => {
-  const [, number, unit = 'ms'] = /^(\d+)(ms|s|m)?$/.exec(text) ?? []
-  if (number === undefined) throw new UsageError(`${text} is no time`, 'like 500 (ms), 30s or 5m')
-  return Number(number) * units[unit as keyof typeof units]
-}
-
-const assignment = (text: string): [string, string] => {
-  const at = text.indexOf('=')
-  if (at < 1) throw new UsageError(`--env takes NAME=value, not ${text}`)
-  return [text.slice(0, at), text.slice(at + 1)]
-}
 
 const exitCodeOf = (signal: string): number => 128 + (constants.signals[signal as NodeJS.Signals] ?? 0)
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { NodeCreate } from '#sdk/index.js'
 import { UsageError } from '../../failure.js'
-import { fileText, textOf } from '../../input.js'
+import { assignment, fileText, oneOf, textOf } from '../../input.js'
 
 export interface NewOptions {
   readonly engine?: string
@@ -94,12 +94,6 @@ const programOf = (argv: readonly string[], { stdin, env }: NewOptions): NonNull
   }
 }
 
-const assignment = (text: string): [string, string] => {
-  const at = text.indexOf('=')
-  if (at < 1) throw new UsageError(`--env takes NAME=value, not ${text}`)
-  return [text.slice(0, at), text.slice(at + 1)]
-}
-
 const schemaOf = (path: string): Record<string, unknown> => {
   try {
     return JSON.parse(fileText(path)) as Record<string, unknown>
@@ -107,14 +101,4 @@ const schemaOf = (path: string): Record<string, unknown> => {
     if (error instanceof UsageError) throw error
     throw new UsageError(`${path} is not JSON: ${(error as Error).message}`)
   }
-}
-
-const oneOf = <const T extends string>(
-  known: readonly T[],
-  given: string | undefined,
-  option: string,
-): T | undefined => {
-  if (given === undefined) return undefined
-  if (!known.includes(given as T)) throw new UsageError(`${option} is ${known.join(' or ')}, not ${given}`)
-  return given as T
 }
