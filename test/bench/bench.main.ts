@@ -6,6 +6,7 @@ import { TestDaemon } from '../support/daemon.js'
 import type { Bench, BenchOptions, Part } from './bench.js'
 import { canvas } from './canvas.part.js'
 import { command } from './command.part.js'
+import { crons } from './crons.part.js'
 import { floors } from './floors.part.js'
 import { host } from './host.part.js'
 import type { LoadTasks } from './load.main.js'
@@ -21,8 +22,8 @@ import { trust } from './trust.part.js'
 import { watch } from './watch.part.js'
 import { Worker } from './worker.js'
 
-/** In this order; the daemon of `start` is another one. */
-const parts: Readonly<Record<string, Part>> = { floors, nodes, trust, runs, watch, host, command, start, canvas }
+/** In this order; the daemons of `start`, `canvas` and `crons` are others. */
+const parts: Readonly<Record<string, Part>> = { floors, nodes, trust, runs, watch, host, command, start, canvas, crons }
 
 const optionsOf = (args: string[]): BenchOptions => {
   const { values } = parseArgs({
