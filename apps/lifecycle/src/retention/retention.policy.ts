@@ -51,6 +51,13 @@ export const retentionPolicy = (settings: Settings): readonly RetentionClass[] =
     setting: 'SVC_KEEP_QUESTIONS_DAYS',
   },
   {
+    class: 'firings',
+    what: 'what became of the slots of schedules',
+    tables: ['scheduler.fires'],
+    ...orNever(settings.SVC_KEEP_FIRES_DAYS, 'for ever'),
+    setting: 'SVC_KEEP_FIRES_DAYS',
+  },
+  {
     class: 'answers',
     what: 'texts that models answered; what each call cost stays',
     tables: ['models.calls'],
@@ -67,13 +74,13 @@ export const retentionPolicy = (settings: Settings): readonly RetentionClass[] =
   {
     class: 'keys',
     what: 'first answers under idempotency keys',
-    tables: ['canvas', 'gateway', 'models'].map((schema) => `${schema}.idempotency`),
+    tables: ['canvas', 'gateway', 'models', 'scheduler'].map((schema) => `${schema}.idempotency`),
     days: 1,
   },
   {
     class: 'deliveries',
     what: 'what services have told each other',
-    tables: ['canvas', 'models'].flatMap((schema) => [`${schema}.outbox`, `${schema}.inbox`]),
+    tables: ['canvas', 'models', 'scheduler'].flatMap((schema) => [`${schema}.outbox`, `${schema}.inbox`]),
     days: deliveryDays,
   },
 ]

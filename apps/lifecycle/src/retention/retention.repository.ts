@@ -31,7 +31,8 @@ export class RetentionRepository {
   runs(reader: Reader): Promise<Run[]> {
     return reader.query<Run>(
       `SELECT class, last_run_at, removed, removed_total FROM canvas.retention
-       UNION ALL SELECT class, last_run_at, removed, removed_total FROM models.retention`,
+       UNION ALL SELECT class, last_run_at, removed, removed_total FROM models.retention
+       UNION ALL SELECT class, last_run_at, removed, removed_total FROM scheduler.retention`,
     )
   }
 
@@ -40,7 +41,7 @@ export class RetentionRepository {
       `SELECT n.nspname || '.' || c.relname AS name, greatest(c.reltuples, 0)::bigint AS rows,
               pg_total_relation_size(c.oid) AS bytes
          FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE n.nspname IN ('canvas', 'gateway', 'models') AND c.relkind = 'r'`,
+        WHERE n.nspname IN ('canvas', 'gateway', 'models', 'scheduler') AND c.relkind = 'r'`,
     )
   }
 

@@ -84,6 +84,8 @@ export const settings = z.strictObject({
   SVC_KEEP_ANSWERS_DAYS: count.default(30),
   /** Days for which resolved questions are kept; 0: for ever. */
   SVC_KEEP_QUESTIONS_DAYS: count.default(90),
+  /** Days for which it is kept what became of each slot of a schedule; 0: for ever. */
+  SVC_KEEP_FIRES_DAYS: count.default(90),
   /** Days for which lines of the audit log are kept; 0: for ever. */
   SVC_KEEP_AUDIT_DAYS: count.default(365),
   SVC_BROKER_CAP: count.default(64),

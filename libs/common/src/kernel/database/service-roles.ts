@@ -18,7 +18,7 @@ export const serviceRoles: readonly ServiceRole[] = [
     service: 'lifecycle',
     schemas: ['canvas'],
     // what was cleared, of all services in one answer
-    reads: ['models.retention'],
+    reads: ['models.retention', 'scheduler.retention'],
     // the fence of the canvas
     functions: ['pg_advisory_xact_lock(integer,integer)', 'pg_advisory_xact_lock_shared(integer,integer)'],
   },

@@ -1,0 +1,46 @@
+import { type CronAction, cronLimits, type PossibleAction } from '#common/contract/cron.schema.js'
+import { SvcError } from '#common/kernel/errors.js'
+
+const available: readonly PossibleAction['type'][] = ['message', 'create_node', 'bash']
+
+const isPossible = (action: CronAction): action is PossibleAction => available.some((type) => type === action.type)
+
+/** @throws SvcError action_unavailable, validation_failed (one that is too large to be kept) */
+export const requirePossible = (action: CronAction): PossibleAction => {
+  if (!isPossible(action)) {
+    throw new SvcError('action_unavailable', `There is no action \`${action.type}\` here yet.`, { available })
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(action))
+  if (bytes <= cronLimits.actionBytes) return action
+  const message = `must be at most ${cronLimits.actionBytes} bytes of JSON, and is ${bytes}`
+  throw new SvcError('validation_failed', undefined, { errors: [{ pointer: '/action', message }] })
+}
+
+/** Characters of a name that is made of what is done. */
+const longestName = 60
+
+const textOf = (action: PossibleAction): string => {
+  switch (action.type) {
+    case 'message':
+      return action.body
+    case 'create_node':
+      return action.name ?? action.prompt
+    case 'bash':
+      return action.command
+  }
+}
+
+/** What a schedule is called whose maker gave it no name: the beginning of what it says or runs. */
+export const nameOf = (action: PossibleAction): string => {
+  const words = textOf(action)
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+  const characters = [...words]
+  if (characters.length === 0) return action.type
+  return characters.length <= longestName
+    ? words
+    : `${characters
+        .slice(0, longestName - 1)
+        .join('')
+        .trimEnd()}…`
+}

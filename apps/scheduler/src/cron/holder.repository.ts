@@ -1,0 +1,37 @@
+import type { Tx } from '#common/kernel/database/tx.js'
+
+export const holderOfNode = (id: string): string => `node:${id}`
+export const holderOfApp = (id: string): string => `app:${id}`
+
+/** Rows of scheduler.holders: locks under which schedules are added, and a memory of nodes that have ended. */
+export class HolderRepository {
+  /** Locked in one order, until the end of the transaction; answers those that have ended. */
+  async lock(tx: Tx, ids: readonly string[]): Promise<string[]> {
+    tx.send('INSERT INTO scheduler.holders (id) SELECT unnest($1::text[]) ON CONFLICT (id) DO NOTHING', [
+      [...ids].sort(),
+    ])
+    const rows = await tx.query<{ id: string; ended_at: Date | null }>(
+      'SELECT id, ended_at FROM scheduler.holders WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE',
+      [ids],
+    )
+    return rows.filter(({ ended_at }) => ended_at !== null).map(({ id }) => id)
+  }
+
+  /** From here on nobody adds anything to it: whoever was about to is through, or waits for this transaction. */
+  end(tx: Tx, id: string, at: Date): void {
+    tx.send(
+      `INSERT INTO scheduler.holders (id, ended_at) VALUES ($1, $2)
+       ON CONFLICT (id) DO UPDATE SET ended_at = excluded.ended_at`,
+      [id, at],
+    )
+  }
+
+  /** Forgets those that ended before then; lifecycle refuses them since. Answers how many. */
+  prune(tx: Tx, before: Date, limit: number): Promise<number> {
+    return tx.count(
+      `DELETE FROM scheduler.holders WHERE id IN (
+         SELECT id FROM scheduler.holders WHERE ended_at < $1 ORDER BY ended_at LIMIT $2)`,
+      [before, limit],
+    )
+  }
+}
