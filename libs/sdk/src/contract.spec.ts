@@ -26,7 +26,13 @@ const notNodes = [
   'node_8zzzzzzzzzzzzzzzzzzzzzzzzz',
   'cron_01jd0000000000000000000000',
 ]
+const notCrons = [...neverIdentifiers, 'cron_', 'cron_8zzzzzzzzzzzzzzzzzzzzzzzzz', 'node_01jd0000000000000000000000']
 const composed = ['nodes.waitForOutcome']
+
+const notIdentifiers = (name: string): readonly unknown[] => {
+  if (name.startsWith('nodes.')) return notNodes
+  return name.startsWith('crons.') ? notCrons : neverIdentifiers
+}
 
 describe('the client', () => {
   let wire: WireServer
@@ -45,7 +51,7 @@ describe('the client', () => {
   it.each([...checked.map(([name]) => name), ...composed])(
     '%s refuses what is no identifier before it sends anything',
     async (name) => {
-      for (const value of name.startsWith('nodes.') ? notNodes : neverIdentifiers) {
+      for (const value of notIdentifiers(name)) {
         const answer = async () => {
           const given = methodOf(client, name)(value, {}) as PromiseLike<unknown> & AsyncIterable<unknown>
           if (typeof given.then === 'function') await given
@@ -59,9 +65,9 @@ describe('the client', () => {
 
   it('checks the identifiers that the contract lists, and leaves refs, paths and ids of others to the daemon', () => {
     const families = [...new Set(checked.map(([name]) => name.split('.')[0]))].sort()
-    expect(families).toEqual(['human', 'models', 'nodes', 'profiles'])
+    expect(families).toEqual(['crons', 'human', 'models', 'nodes', 'profiles'])
     for (const [name, route] of Object.entries(routes as Record<string, Route>)) {
-      if (/^(nodes|profiles|models\.credentials)\./.test(name) && route.path.includes('{'))
+      if (/^(nodes|crons|profiles|models\.credentials)\./.test(name) && route.path.includes('{'))
         expect(Object.keys(route.checked ?? {})).toEqual(
           [...route.path.matchAll(/\{(\w+)\}/g)].map(([, param]) => param),
         )
