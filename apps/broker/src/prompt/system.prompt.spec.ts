@@ -59,6 +59,21 @@ describe('the instructions', () => {
     expect(bare).toContain('no shell and no files')
   })
 
+  it('say how something is done at its time to who may schedule, and what it may have done', () => {
+    const names = ['svc', 'bash', 'report']
+    const own = told({ scopes: ['svc:llm', 'svc:schedule'] }, names, false)
+    expect(own).toContain('["cron", "add", "--cron"')
+    expect(own).not.toContain('`--bash`')
+    expect(told({ scopes: ['svc:act', 'svc:schedule'] }, names)).toContain('`--bash`')
+    expect(told({ scopes: ['*'] }, names)).toContain('["cron", "add"')
+    for (const without of [
+      told({ scopes: ['svc:act', 'svc:llm'] }, names),
+      told({ scopes: ['*'] }, ['bash', 'report']),
+    ]) {
+      expect(without).not.toContain('cron')
+    }
+  })
+
   it('say how the work ends', () => {
     expect(told()).toContain('You owe a final report')
     expect(told({ lifecycle: 'resident' })).toContain('You stay between messages')

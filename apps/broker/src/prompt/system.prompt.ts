@@ -1,6 +1,6 @@
 import type { Assignment } from '#sdk/generated/types.js'
 import { roleOf } from './role.text.js'
-import { toolText } from './tool.text.js'
+import { scheduleText, toolText } from './tool.text.js'
 import { workText } from './work.text.js'
 
 export interface PromptTools {
@@ -24,6 +24,8 @@ const identityOf = ({ name, node_id, kind, parent, cwd, forked_from }: Assignmen
     .filter(Boolean)
     .join(' ')
 
+const maySchedule = ({ scopes }: Assignment): boolean => scopes.includes('*') || scopes.includes('svc:schedule')
+
 /**
  * What the model is told before anything else: its role, how it works, how its work ends, and last who it is. Nothing of
  * it changes while a node is at work, and what nodes of one kind have in common comes first, so that providers keep it:
@@ -34,6 +36,7 @@ export const systemPrompt = (assignment: Assignment, { mayAct, names }: PromptTo
     roleOf(assignment),
     toolText(mayAct),
     ...workText(assignment, (tool) => names.includes(tool)),
+    names.includes('svc') && maySchedule(assignment) ? scheduleText(mayAct) : '',
     trust,
     identityOf(assignment),
   ]
