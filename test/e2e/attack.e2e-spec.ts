@@ -83,6 +83,12 @@ describeWhere(bubblewrapWorks(), 'bubblewrap', 'a node that attacks', () => {
     expect(brokenOf(tries.filter((one) => one.group === group))).toEqual([])
   })
 
+  it('reaches, runs and reads no more later than now, by schedules', async () => {
+    const found = await stage.attack(stage.attackerDir('planner'), ['schedule'], ['svc:schedule'])
+    expect(brokenOf(found)).toEqual([])
+    expect(found.length).toBeGreaterThanOrEqual(8)
+  })
+
   // Done when: "a broker can be shown unable to write the canvas or to speak on the bus"
   it('has no way to the database and none onto the bus, which its broker has not either', () => {
     const ways = tries.filter(({ group, name }) => group === 'socket' && /database|the bus/.test(name))

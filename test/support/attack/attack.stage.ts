@@ -50,6 +50,7 @@ export class AttackStage {
   #jobId = ''
   #questionId = ''
   #attachmentId = ''
+  #cronId = ''
 
   private constructor(
     readonly daemon: TestDaemon,
@@ -103,14 +104,14 @@ export class AttackStage {
     writeFileSync(join(directory, 'targets.json'), JSON.stringify({ ...targets, foreign: beyond }))
   }
 
-  /** Runs groups of tries in a node that works there; answers what came of each. */
-  async attack(cwd: string, groups: readonly string[]): Promise<Try[]> {
+  /** Runs groups of tries in a node that works there, with these scopes too; answers what came of each. */
+  async attack(cwd: string, groups: readonly string[], more: readonly string[] = []): Promise<Try[]> {
     const outcome = await this.daemon.client().nodes.createAndWait({
       prompt: 'attack',
       cwd,
       engine: 'exec',
       lifecycle: 'terminal',
-      scopes: ['svc:llm', 'svc:act'],
+      scopes: ['svc:llm', 'svc:act', ...more],
       exec: { argv: ['node', 'run.mjs', ...groups] },
     })
     if (outcome.status !== 'done') throw new Error(`the attacker ended: ${JSON.stringify(outcome)}`)
@@ -141,6 +142,11 @@ export class AttackStage {
       pages: [{ id: 'one', kind: 'decision', title: this.canary, allowFreetext: true }],
     })
     this.#questionId = question.id
+    const cron = await this.owner<{ id: string }>('/v1/crons', {
+      ...{ name: this.canary, owner_node_id: this.victim.id, schedule: { every: 3600 } },
+      action: { type: 'message', node_id: this.victim.id, body: this.canary },
+    })
+    this.#cronId = cron.id
     const [made] = (await take(nodes.events(this.victim.id), ({ type }) => type === 'node.created')) as [NodeEvent]
     this.#attachmentId = (made.data.attachments as [{ id: string }])[0].id
     await this.owner('/v1/nodes', this.#ownersRequest, 'key-of-the-owner')
@@ -204,7 +210,7 @@ export class AttackStage {
       pids: { ...Object.fromEntries(named), broker: processes.brokers()[0]?.pid },
       victim: {
         ...{ id: this.victim.id, cwd: this.victimDir, jobId: this.#jobId },
-        ...{ questionId: this.#questionId, attachmentId: this.#attachmentId },
+        ...{ questionId: this.#questionId, attachmentId: this.#attachmentId, cronId: this.#cronId },
       },
       ownersRequest: { body: this.#ownersRequest, key: 'key-of-the-owner' },
       ownersCommand: { body: this.#ownersCommand, key: 'key-of-the-owner' },

@@ -44,10 +44,14 @@ const bodies = {
 }
 
 const ownersOnly =
-  /^(canvas\.prune|sandbox\.|models\.(credentials|config)|profiles\.ensure|focuses\.|retention\.|nodes\.(attach|reviveAll)$|human\.requests\.(respond|dismiss)$)/
+  /^(canvas\.prune|sandbox\.|models\.(credentials|config)|profiles\.ensure|focuses\.|retention\.|nodes\.(attach|reviveAll)$|crons\.poke$|human\.requests\.(respond|dismiss)$)/
+const idOf = (path) => {
+  if (path.startsWith('/v1/human')) return victim.questionId
+  return path.startsWith('/v1/crons') ? victim.cronId : victim.id
+}
 const pathOf = (path) =>
   path
-    .replace('{id}', path.startsWith('/v1/human') ? victim.questionId : victim.id)
+    .replace('{id}', idOf(path))
     .replace('{job_id}', victim.jobId)
     .replace('{attachment_id}', victim.attachmentId)
     .replace('{pane}', '%251')
@@ -93,6 +97,8 @@ const views = [
   nothingOfOthers('canvas.history.stats', 'POST', '/v1/canvas/history/stats', { by: ['node'] }),
   nothingOfOthers('canvas.history.stats under it', 'POST', '/v1/canvas/history/stats', { under: victim.id }),
   nothingOfOthers('system.status', 'GET', '/v1/status'),
+  nothingOfOthers('crons.list', 'GET', '/v1/crons?limit=200'),
+  nothingOfOthers('ledger.list', 'GET', '/v1/ledger?limit=200'),
 ]
 
 const links = (prefix) =>

@@ -8,6 +8,7 @@ import { makingTries } from './making.tries.mjs'
 import { processTries } from './process.tries.mjs'
 import { repositoryTries } from './repository.tries.mjs'
 import { routeTries } from './route.tries.mjs'
+import { scheduleTries } from './schedule.tries.mjs'
 import { socketTries } from './socket.tries.mjs'
 import { systemTries } from './system.tries.mjs'
 
@@ -19,6 +20,7 @@ const groups = {
   process: processTries,
   repository: repositoryTries,
   route: routeTries,
+  schedule: scheduleTries,
   socket: socketTries,
   system: systemTries,
 }
