@@ -10,11 +10,13 @@ import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 import { AttachmentRepository } from './attachment/attachment.repository.js'
 import { PruneService } from './canvas/prune.service.js'
+import { ConcernRepository } from './concern/concern.repository.js'
 import { HumanRequestRepository } from './human/human-request.repository.js'
 import { JobRepository } from './job/job.repository.js'
 import { JobEndService } from './job/job-end.service.js'
-import { dayMs, deliveryDays } from './retention/retention.policy.js'
+import { dayMs, deliveryDays, workDays } from './retention/retention.policy.js'
 import { RetentionRepository } from './retention/retention.repository.js'
+import { WorkStates } from './work/work.states.js'
 
 const everyMs = 3_600_000
 /** The first round waits (ms) until the start is over. */
@@ -40,6 +42,8 @@ export class Housekeeping {
     private readonly pruning: PruneService,
     private readonly attachments: AttachmentRepository,
     private readonly requests: HumanRequestRepository,
+    private readonly works: WorkStates,
+    private readonly concerns: ConcernRepository,
     private readonly retention: RetentionRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -67,6 +71,8 @@ export class Housekeeping {
       await this.steps('questions', SVC_KEEP_QUESTIONS_DAYS > 0 ? batch : 0, ({ tx }) =>
         this.requests.prune(tx, this.ago(SVC_KEEP_QUESTIONS_DAYS * dayMs), batch),
       ),
+      await this.settledWorks(),
+      await this.clear('concerns', ({ tx }) => this.concerns.prune(tx, this.ago(deliveryDays * dayMs))),
       await this.nodes(SVC_KEEP_NODES_DAYS),
       // after the nodes, whose contents may be nobody's now
       await this.steps('attachments', contents, async ({ tx }) => {
@@ -82,6 +88,11 @@ export class Housekeeping {
     const input = { older_than: days * 86_400, dry_run: false, statuses: [...prunableStatuses] }
     const { nodes } = await this.pruning.prune(this.context(), input)
     return this.clear('nodes', async () => nodes)
+  }
+
+  private async settledWorks(): Promise<number> {
+    const forgotten = await this.works.forget(this.context(), this.ago(workDays * dayMs))
+    return this.clear('works', async () => forgotten)
   }
 
   /** One transaction, and what came of it. */

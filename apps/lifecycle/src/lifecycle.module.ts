@@ -40,6 +40,9 @@ import { CareRpc } from './care/care.rpc.js'
 import { NodeChanges } from './care/node.changes.js'
 import { RoleService } from './care/role.service.js'
 import { UpdateService } from './care/update.service.js'
+import { ConcernRepository } from './concern/concern.repository.js'
+import { ConcernRpc } from './concern/concern.rpc.js'
+import { ConcernService } from './concern/concern.service.js'
 import { ContextRepository } from './context/context.repository.js'
 import { ContextRpc } from './context/context.rpc.js'
 import { ContextService } from './context/context.service.js'
@@ -85,6 +88,10 @@ import { JobRpc } from './job/job.rpc.js'
 import { JobService } from './job/job.service.js'
 import { JobEndService } from './job/job-end.service.js'
 import { Leader } from './leader.js'
+import { LaunchCauses } from './ledger/launch.cause.js'
+import { LedgerRepository } from './ledger/ledger.repository.js'
+import { LedgerRpc } from './ledger/ledger.rpc.js'
+import { LedgerService } from './ledger/ledger.service.js'
 import { LifecycleRpc } from './lifecycle.rpc.js'
 import { MailRepository } from './mail/mail.repository.js'
 import { MailService } from './mail/mail.service.js'
@@ -140,6 +147,11 @@ import { WaitClock } from './wait/wait.clock.js'
 import { WaitRpc } from './wait/wait.rpc.js'
 import { WaitService } from './wait/wait.service.js'
 import { WaitedForRepository } from './wait/waited-for.repository.js'
+import { Authorities } from './work/authority.service.js'
+import { WorkRepository } from './work/work.repository.js'
+import { WorkRpc } from './work/work.rpc.js'
+import { WorkService } from './work/work.service.js'
+import { WorkStates } from './work/work.states.js'
 import { WorktreeCarrier } from './worktree/worktree.carrier.js'
 import { WorktreeHomes } from './worktree/worktree.home.js'
 import { WorktreeHost } from './worktree/worktree.host.js'
@@ -327,6 +339,14 @@ export class LifecycleModule {
         WorktreeCarrier,
         WorktreeService,
         WorktreeRpc,
+        ConcernRepository,
+        ConcernService,
+        ConcernRpc,
+        Authorities,
+        WorkRepository,
+        WorkService,
+        WorkStates,
+        WorkRpc,
         EventService,
         UsageService,
         StatusService,
@@ -343,6 +363,10 @@ export class LifecycleModule {
         RetentionService,
         RetentionRpc,
         Housekeeping,
+        LaunchCauses,
+        LedgerRepository,
+        LedgerService,
+        LedgerRpc,
         SchemaChecker,
         Leader,
         LifecycleRpc,

@@ -6,6 +6,7 @@ import type { Context } from '#common/kernel/context.js'
 import { cursorAfter, pageOf, readCursor } from '#common/kernel/database/cursor.js'
 import { Database } from '#common/kernel/database/database.js'
 import { InProgressStore } from '../broker/in-progress.store.js'
+import { ConcernRepository, type OpenConcern } from '../concern/concern.repository.js'
 import { HumanRequestRepository, type Ticket } from '../human/human-request.repository.js'
 import { type AttentionRow, CanvasRepository } from './canvas.repository.js'
 import { hangingSince, type Since } from './hanging.query.js'
@@ -28,6 +29,7 @@ export class AttentionService {
     private readonly database: Database,
     private readonly canvas: CanvasRepository,
     private readonly requests: HumanRequestRepository,
+    private readonly concerns: ConcernRepository,
     private readonly horizons: Horizons,
     private readonly inProgress: InProgressStore,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -37,13 +39,15 @@ export class AttentionService {
   async list(ctx: Context, input: InputOf<typeof attention>): Promise<OutputOf<typeof attention>> {
     const horizon = await this.horizons.of(ctx, this.database, input.under)
     const view = { horizon, before: readCursor(input.after), limit: input.limit + 1 }
-    const [rows, tickets] = await Promise.all([
+    const [rows, tickets, concerns] = await Promise.all([
       this.canvas.attention(this.database, view, this.since()),
       this.requests.tickets(this.database, view),
+      this.concerns.open(this.database, view),
     ])
     const entries: Entry[] = [
       ...rows.map((row) => ({ id: row.id, created_at: row.created_at, items: this.itemsOf(row) })),
       ...tickets.map((ticket) => ({ id: ticket.id, created_at: ticket.created_at, items: [ticketItem(ticket)] })),
+      ...concerns.map((one) => ({ id: one.ref, created_at: one.since, items: [scheduleItem(one)] })),
     ].sort(newestFirst)
     const { data, ...page } = pageOf(entries, input.limit, (entry) => cursorAfter(entry.created_at, entry.id))
     return { items: data.flatMap(({ items }) => items), ...page }
@@ -57,11 +61,13 @@ export class AttentionService {
   /** Entries of each of these nodes that has any. */
   async countsOf(ids: readonly string[], horizon: Horizon): Promise<Map<string, number>> {
     if (ids.length === 0) return new Map()
-    const [rows, open] = await Promise.all([
+    const [rows, asked, concerns] = await Promise.all([
       this.canvas.attentionOf(this.database, ids, horizon, this.since()),
       this.requests.openCounts(this.database, ids, horizon),
+      this.concerns.openCounts(this.database, ids, horizon),
     ])
-    return new Map(rows.map((row) => [row.id, this.itemsOf(row).length + (open.get(row.id) ?? 0)]))
+    const besides = (id: string): number => (asked.get(id) ?? 0) + (concerns.get(id) ?? 0)
+    return new Map(rows.map((row) => [row.id, this.itemsOf(row).length + besides(row.id)]))
   }
 
   private since(): Since {
@@ -69,7 +75,14 @@ export class AttentionService {
   }
 
   private itemsOf(row: AttentionRow): AttentionItem[] {
-    const about = { node_id: row.id, request_id: null, node_name: row.name, node_kind: row.kind, status: row.status }
+    const about = {
+      node_id: row.id,
+      request_id: null,
+      cron_id: null,
+      node_name: row.name,
+      node_kind: row.kind,
+      status: row.status,
+    }
     const items: AttentionItem[] = []
     if (row.fault) {
       items.push({
@@ -115,6 +128,7 @@ const ticketItem = (ticket: Ticket): AttentionItem => ({
   type: 'ticket',
   node_id: ticket.node_id,
   request_id: ticket.id,
+  cron_id: null,
   node_name: ticket.node_name,
   node_kind: ticket.node_kind,
   status: ticket.status,
@@ -123,6 +137,21 @@ const ticketItem = (ticket: Ticket): AttentionItem => ({
   fault: null,
   retry_at: null,
   remedy: `Answer it: svc human answer ${ticket.id}${silence(ticket)}`,
+})
+
+const scheduleItem = (concern: OpenConcern): AttentionItem => ({
+  type: 'schedule',
+  node_id: concern.node_id,
+  request_id: null,
+  cron_id: concern.ref,
+  node_name: concern.node_name,
+  node_kind: concern.node_kind,
+  status: concern.status,
+  since: concern.since.toISOString(),
+  message: `${concern.name}: ${concern.message}`,
+  fault: null,
+  retry_at: null,
+  remedy: concern.remedy,
 })
 
 const silence = ({ deadline, has_default }: Ticket): string => {

@@ -35,9 +35,10 @@ export const hangs = (stuck: string, resting: string): string => `CASE
                     WHERE s.subscriber = n.id AND s.mode = 'active' AND p.status IN ('active', 'idle')) THEN 'idle'
   END`
 
-/** Entries of the attention that the node n has: its fault, that it hangs, its open questions. */
+/** Entries of the attention that the node n has: its fault, that it hangs, its open questions, its schedules that gave up. */
 export const attentionCount = (stuck: string, resting: string): string => `(CASE WHEN ${faulty} THEN 1 ELSE 0 END
   + CASE WHEN (${hangs(stuck, resting)}) IS NULL THEN 0 ELSE 1 END
-  + (SELECT count(*) FROM canvas.human_requests q WHERE q.node_id = n.id AND q.status = 'pending'))`
+  + (SELECT count(*) FROM canvas.human_requests q WHERE q.node_id = n.id AND q.status = 'pending')
+  + (SELECT count(*) FROM canvas.concerns c WHERE c.node_id = n.id AND c.open AND n.status <> 'canceled'))`
 
 export const faulty = `n.fault IS NOT NULL AND n.status IN ('active', 'idle', 'dead')`

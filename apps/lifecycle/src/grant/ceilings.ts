@@ -22,6 +22,12 @@ export class Ceilings {
     return new Map(nodes.map((node) => [node.id, ceilingOf(node, grants.get(node.app_id ?? ''))]))
   }
 
+  /** What an app may do by itself, for one profile where it is confined to that. */
+  async ofApp(reader: Reader, appId: string, profile: string | null): Promise<Ceiling> {
+    const grant = (await this.grants.findAll(reader, [appId])).get(appId)
+    return ceilingOf({ app_id: appId, profile, scopes: grant?.scopes ?? [] }, grant)
+  }
+
   /** What an app was granted, as the gateway told it last. */
   async grantedTo(reader: Reader, appId: string): Promise<string[]> {
     return [...((await this.grants.findAll(reader, [appId])).get(appId)?.scopes ?? [])]

@@ -6,7 +6,7 @@ import { Database } from '#common/kernel/database/database.js'
 import { type TxContext, Writer, type Written } from '#common/kernel/database/writer.js'
 import { hasCode, SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
-import { readAttachments } from '../attachment/attachment.content.js'
+import { type ReadAttachment, readAttachments } from '../attachment/attachment.content.js'
 import { AttachmentRepository, type KeptAttachment } from '../attachment/attachment.repository.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { type KindDefaults, KindService } from '../persona/kind.service.js'
@@ -42,6 +42,18 @@ interface Prepared {
   readonly refusal?: SvcError
   readonly place?: MadePlace | undefined
   readonly kind?: KindDefaults
+}
+
+/** A creation as far as it can be decided before its transaction: others were asked, and the body has its defaults. */
+export interface PlannedNode extends Prepared {
+  readonly id: string
+  readonly input: Create
+  readonly attachments: readonly ReadAttachment[]
+}
+
+interface AdmittedNode {
+  readonly node: NodeRecord
+  readonly parent: NodeRecord | null
 }
 
 /**
@@ -87,39 +99,66 @@ export class CreateNodeService {
    * Checks everything, then writes the node, its edges, its first mail and its events in one transaction; its process
    * is started after commit.
    *
+   * @throws SvcError as `plan` and `admit`
+   */
+  async create(ctx: Context, asked: Create): Promise<Written<Node>> {
+    const planned = await this.plan(ctx, asked)
+    return this.writer.once(ctx, { operation: create.name, input: asked }, async (within) => {
+      const { node } = await this.write(within, planned)
+      return toNode(node, { streaming: false, heartbeatAt: null })
+    })
+  }
+
+  /**
+   * What comes before the transaction: others are asked, which may take long. What they refuse is thrown by `admit`, since
+   * a repeated request is given its first answer whatever has changed since.
+   *
+   * @throws SvcError validation_failed
+   */
+  async plan(ctx: Context, asked: Create): Promise<PlannedNode> {
+    const attachments = readAttachments(asked.attachments)
+    const id = newId('node')
+    return { id, attachments, ...(await this.profiled(ctx, id, asked)) }
+  }
+
+  /**
+   * The node as it would be made now; writes nothing.
+   *
    * @throws SvcError validation_failed, scope_exceeds_ceiling, not_found (parent, profile), quota_exceeded, model_not_configured,
    * sandbox_required, path_outside_scope, worktree_refused, illegal_transition (a parent that was canceled, or whose tree is gone)
    */
-  async create(ctx: Context, asked: Create): Promise<Written<Node>> {
-    const read = readAttachments(asked.attachments)
-    const id = newId('node')
-    const { input, refusal, place, kind } = await this.profiled(ctx, id, asked)
-    return this.writer.once(ctx, { operation: create.name, input: asked }, async (within) => {
-      // thrown here, since a repeated request is given its first answer whatever has changed since
-      if (refusal) throw refusal
-      const origin = await this.originOf(within, input)
-      const { parent } = origin
-      const node = this.build(ctx, { ...input, id, place, defaults: kind as KindDefaults }, origin)
-      await this.homes.requireUsable(within.tx, node, 'spawn')
-      await this.sandbox.requireSomewhere(within.tx, node)
-      await this.requirePlace(within, node, parent)
-      this.nodes.insert(within.tx, node)
-      this.nodes.recordTransition(within.tx, {
-        nodeId: node.id,
-        version: 1,
-        event: 'create',
-        from: null,
-        to: 'active',
-        intent: null,
-        actor: actorRefOf(ctx.actor),
-        at: node.created_at,
-      })
-      if (parent) this.nodes.subscribe(within.tx, parent.id, node.id, 'active')
-      this.deliverPrompt(within, node, input.prompt, this.attachments.keep(within.tx, read))
-      if (node.mode === 'orchestrator') await this.roadmaps.seed(within, node, undefined, async () => input.prompt)
-      within.tx.afterCommit(() => (place ? this.worktrees.begin(id) : this.launches.add(id)))
-      return toNode(node, { streaming: false, heartbeatAt: null })
+  async admit(within: TxContext, { id, input, refusal, place, kind }: PlannedNode): Promise<AdmittedNode> {
+    if (refusal) throw refusal
+    const origin = await this.originOf(within, input)
+    const { parent } = origin
+    const node = this.build(within, { ...input, id, place, defaults: kind as KindDefaults }, origin)
+    await this.homes.requireUsable(within.tx, node, 'spawn')
+    await this.sandbox.requireSomewhere(within.tx, node)
+    await this.requirePlace(within, node, parent)
+    return { node, parent }
+  }
+
+  /** In the transaction of the context; answers the id of its first mail too. @throws SvcError as `admit` */
+  async write(within: TxContext, planned: PlannedNode): Promise<{ node: NodeRecord; messageId: string }> {
+    const { id, input, place } = planned
+    const { node, parent } = await this.admit(within, planned)
+    this.nodes.insert(within.tx, node)
+    this.nodes.recordTransition(within.tx, {
+      nodeId: node.id,
+      version: 1,
+      event: 'create',
+      from: null,
+      to: 'active',
+      intent: null,
+      actor: actorRefOf(within.actor),
+      at: node.created_at,
     })
+    if (parent) this.nodes.subscribe(within.tx, parent.id, node.id, 'active')
+    const kept = this.attachments.keep(within.tx, planned.attachments)
+    const messageId = this.deliverPrompt(within, node, input.prompt, kept)
+    if (node.mode === 'orchestrator') await this.roadmaps.seed(within, node, undefined, async () => input.prompt)
+    within.tx.afterCommit(() => (place ? this.worktrees.begin(id) : this.launches.add(id)))
+    return { node, messageId }
   }
 
   /** The body with the defaults of its profile, and what others say of it. */
@@ -240,7 +279,7 @@ export class CreateNodeService {
     }
   }
 
-  private deliverPrompt(ctx: TxContext, node: NodeRecord, prompt: string, kept: readonly KeptAttachment[]): void {
+  private deliverPrompt(ctx: TxContext, node: NodeRecord, prompt: string, kept: readonly KeptAttachment[]): string {
     const attachments = this.attachments.attach(ctx.tx, node.id, kept)
     const source = {
       kind: ctx.actor.kind === 'pub' ? ('system' as const) : ctx.actor.kind,
@@ -274,5 +313,6 @@ export class CreateNodeService {
         ...(attachments.length > 0 && { attachments }),
       },
     })
+    return messageId
   }
 }

@@ -192,6 +192,18 @@ export class NodeRepository {
     return row?.within ?? false
   }
 
+  /** Ids of this node and of all above it, the nearest first. */
+  async path(reader: Reader, id: string): Promise<string[]> {
+    const rows = await reader.query<{ id: string }>(
+      `WITH RECURSIVE above AS (
+         SELECT id, parent_id, 0 AS far FROM canvas.nodes WHERE id = $1
+         UNION ALL SELECT n.id, n.parent_id, a.far + 1 FROM canvas.nodes n JOIN above a ON n.id = a.parent_id
+       ) SELECT id FROM above ORDER BY far`,
+      [id],
+    )
+    return rows.map((row) => row.id)
+  }
+
   /** Ids of all nodes below this one, itself left out. */
   async below(reader: Reader, id: string): Promise<string[]> {
     const rows = await reader.query<{ id: string }>(`${subtree('$1')} WHERE id <> $1 ORDER BY id`, [id])

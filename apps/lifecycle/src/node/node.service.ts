@@ -4,13 +4,14 @@ import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { cursorAfter, pageOf, readCursor } from '#common/kernel/database/cursor.js'
 import { Database } from '#common/kernel/database/database.js'
-import { Writer, type Written } from '#common/kernel/database/writer.js'
-import { readAttachments } from '../attachment/attachment.content.js'
+import { type TxContext, Writer, type Written } from '#common/kernel/database/writer.js'
+import { type ReadAttachment, readAttachments } from '../attachment/attachment.content.js'
 import { AttachmentRepository } from '../attachment/attachment.repository.js'
 import { InProgressStore } from '../broker/in-progress.store.js'
 import { JournalRepository } from '../broker/journal.repository.js'
 import { SignalHub } from '../broker/signal.hub.js'
 import { hangingSince } from '../canvas/hanging.query.js'
+import { sourceOf } from '../context/mail.source.js'
 import { MailRepository } from '../mail/mail.repository.js'
 import { requireMailRoom } from '../mail/mail.room.js'
 import { HostRegistry } from '../supervision/host.registry.js'
@@ -25,6 +26,8 @@ import { NodeTransitions } from './node.transition.js'
 const list = contract['nodes.list']
 const message = contract['nodes.message']
 const interrupt = contract['nodes.interrupt']
+type Message = InputOf<typeof message>
+type Handed = ReturnType<Engagements['hand']>
 
 /** What a person or another node does to a node that exists. */
 @Injectable()
@@ -75,31 +78,35 @@ export class NodeService {
   }
 
   /** @throws SvcError not_found, illegal_transition (canceled), quota_exceeded */
-  async message(ctx: Context, input: InputOf<typeof message>): Promise<Written<OutputOf<typeof message>>> {
+  async message(ctx: Context, input: Message): Promise<Written<OutputOf<typeof message>>> {
     const read = readAttachments(input.attachments)
     return this.writer.once(ctx, { operation: message.name, input }, async (within) => {
-      const [node, waiting] = await Promise.all([
-        this.nodes.lock(within.tx, input.id),
-        this.mail.waiting(within.tx, input.id),
-      ])
-      await this.access.requireSameTree(ctx, within.tx, node)
-      requireLegal(node.status, 'message')
-      await this.homes.requireUsable(within.tx, node, 'message')
-      requireMailRoom(waiting)
-      const source = {
-        kind: ctx.actor.kind === 'pub' ? ('system' as const) : ctx.actor.kind,
-        id: ctx.actor.nodeId ?? ctx.actor.appId ?? null,
-      }
-      const handed = this.engagements.hand(within, node, {
-        tier: input.tier,
-        kind: 'message',
-        body: input.body,
-        source,
-        reopens: true,
-        attachments: this.attachments.keep(within.tx, read),
-      })
-      return { message_id: handed.messageId, delivered: handed.delivered }
+      const { messageId, delivered } = await this.deliver(within, input, read)
+      return { message_id: messageId, delivered }
     })
+  }
+
+  /** In the transaction of the context; answers the node as it is with the message. @throws SvcError as `message` */
+  async deliver(within: TxContext, input: Message, read: readonly ReadAttachment[]): Promise<Handed> {
+    const node = await this.admitMessage(within, input.id)
+    return this.engagements.hand(within, node, {
+      tier: input.tier,
+      kind: 'message',
+      body: input.body,
+      source: sourceOf(within.actor),
+      reopens: true,
+      attachments: this.attachments.keep(within.tx, read),
+    })
+  }
+
+  /** The node, locked, when it takes a message from the caller now. @throws SvcError as `message` */
+  async admitMessage(within: TxContext, id: string): Promise<NodeRecord> {
+    const [node, waiting] = await Promise.all([this.nodes.lock(within.tx, id), this.mail.waiting(within.tx, id)])
+    await this.access.requireSameTree(within, within.tx, node)
+    requireLegal(node.status, 'message')
+    await this.homes.requireUsable(within.tx, node, 'message')
+    requireMailRoom(waiting)
+    return node
   }
 
   /** Aborts the running turn, if there is one. @throws SvcError not_found, illegal_transition */

@@ -4,6 +4,8 @@ import type { Settings } from '#common/kernel/config.js'
 export const dayMs = 86_400_000
 /** Days for which a delivery is remembered: far longer than another service may go on sending it. */
 export const deliveryDays = 60
+/** Days for which it is known what a firing of a schedule began: far longer than it may be begun late. */
+export const workDays = 90
 
 /** Something that is kept for a time of its own. */
 export interface RetentionClass {
@@ -63,6 +65,18 @@ export const retentionPolicy = (settings: Settings): readonly RetentionClass[] =
     tables: ['models.calls'],
     ...orNever(settings.SVC_KEEP_ANSWERS_DAYS, 'for ever'),
     setting: 'SVC_KEEP_ANSWERS_DAYS',
+  },
+  {
+    class: 'works',
+    what: 'what schedules have begun, once it has ended',
+    tables: ['canvas.works'],
+    days: workDays,
+  },
+  {
+    class: 'concerns',
+    what: 'schedules that needed a person, and do no more',
+    tables: ['canvas.concerns'],
+    days: deliveryDays,
   },
   {
     class: 'statistics',

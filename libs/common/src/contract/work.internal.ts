@@ -34,6 +34,7 @@ const refusals = [
   'model_not_configured',
   'sandbox_required',
   'worktree_refused',
+  'node_token_required',
 ] as const
 
 const started = z.object({ key: workKey, node_id: nodeId, message_id: z.string(), accepted_at: time })
