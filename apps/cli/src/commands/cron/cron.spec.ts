@@ -160,11 +160,11 @@ describe('svc cron next', () => {
     expect(out).toContain('Asia/Tokyo')
   })
 
-  it('says that none are left, or that none of them is fired', async () => {
+  it('says that none are left, or that it is paused', async () => {
     wire.says(json(cron({ status: 'completed' })), json({ data: [] }))
     expect((await svc.run(['cron', 'next', id])).err).toBe('no slot is left: it is completed\n')
     wire.says(json(cron({ status: 'paused', pause_reason: 'asked' })), json(times))
-    expect((await svc.run(['cron', 'next', id])).err).toContain('it is paused: none of them is fired')
+    expect((await svc.run(['cron', 'next', id])).err).toContain('it is paused')
   })
 
   it.each([
@@ -219,6 +219,7 @@ describe('svc cron run', () => {
   it('waits for the end of that firing, also when others came after it', async () => {
     const later = fire({ slot: '2026-01-01T09:00:00.000Z', status: 'failed' })
     wire.says(
+      json(cron()),
       json(byHand({ status: 'starting' }), 202),
       page([later, byHand({ status: 'running' })]),
       page([later], { has_more: true, next_cursor: 'c' }),
@@ -235,9 +236,19 @@ describe('svc cron run', () => {
     [{ status: 'unknown' }, 'unknown'],
     [{ status: 'canceled' }, 'canceled'],
   ])('exits with 1 when its work ended as %j', async (end, text) => {
-    wire.says(json(byHand({ status: 'starting' }), 202), page([byHand(end)]))
+    wire.says(json(cron()), json(byHand({ status: 'starting' }), 202), page([byHand(end)]))
     const { code, err } = await svc.run(['cron', 'run', id, '--wait'])
     expect([code, err]).toEqual([1, expect.stringContaining(`it is ${text}`)])
+  })
+
+  it.each([
+    [true, 0, 'succeeded'],
+    [false, 1, 'was deleted meanwhile'],
+  ])('takes one that is gone for done, only if it goes after its success: %s', async (delete_after_run, exit, text) => {
+    const gone = problem(404, { code: 'not_found', detail: 'no' })
+    wire.says(json(cron({ delete_after_run })), json(byHand({ status: 'starting' }), 202), gone)
+    const { code, err } = await svc.run(['cron', 'run', id, '--wait'])
+    expect([code, err]).toEqual([exit, expect.stringContaining(text)])
   })
 
   it('is a conflict while its work goes on', async () => {

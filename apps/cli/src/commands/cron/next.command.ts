@@ -52,5 +52,5 @@ const ofOne = async ({ out, json, options }: Invocation<NextOptions>, client: Cl
   const { data } = await client.request<CronsNextResponse>('GET', path)
   if (data.length) out.line(timesText(data, zoneOfSchedule(cron.schedule, zoneOf(options))))
   else out.note(`no slot is left: it is ${cron.status}`)
-  if (data.length && cron.status !== 'active') out.note(`it is ${cron.status}: none of them is fired`)
+  if (data.length && cron.status === 'paused') out.note('it is paused: these are its times if it goes on now')
 }

@@ -13,14 +13,13 @@ const overRestarts = { timeout: 60_000, maxRetries: 10 }
 export const registerRun = (cron: Command, shell: Shell): void => {
   const made = command(cron, 'run <id>', {
     calls: ['crons.run'],
-    mayCall: ['crons.fires.list'],
+    mayCall: ['crons.retrieve', 'crons.fires.list'],
     summary: 'Fire it now, whatever its status; its slots stay where they are',
     examples: [['svc cron run <id> --wait', 'wait for the end of its work; exit code 1 unless it succeeds']],
   }).option('--wait', 'wait until its work has ended')
   performs<{ wait?: boolean }>(made, shell, async ({ client, out, json, options }, id = '') => {
     const svc = await client()
-    const begun = await svc.crons.run(id)
-    const fire = options.wait ? await endOf(svc, begun) : begun
+    const fire = options.wait ? await runToEnd(svc, id) : await svc.crons.run(id)
     if (json) out.json(fire)
     else {
       const output = lastOutput(fire)
@@ -32,12 +31,20 @@ export const registerRun = (cron: Command, shell: Shell): void => {
   })
 }
 
-/** @throws SvcError `not_found` when the schedule was deleted meanwhile */
-const endOf = async (svc: Client, begun: CronFire): Promise<CronFire> => {
-  let fire = begun
+/** @throws CommandError when the schedule is deleted before its end was seen */
+const runToEnd = async (svc: Client, id: string): Promise<CronFire> => {
+  const { delete_after_run } = await svc.crons.retrieve(id)
+  let fire = await svc.crons.run(id)
   while (!hasEnded(fire)) {
     await pause(lookEvery)
-    fire = (await lookAt(svc, fire)) ?? fire
+    try {
+      fire = (await lookAt(svc, fire)) ?? fire
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'not_found') throw error
+      // such a one goes in the moment of its success
+      if (delete_after_run) return { ...fire, status: 'succeeded' }
+      throw new CommandError(`${id} was deleted meanwhile`, `what it had begun goes on: svc ledger --cron ${id}`)
+    }
   }
   return fire
 }
