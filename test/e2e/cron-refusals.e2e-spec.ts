@@ -15,7 +15,7 @@ let stored: unknown
 beforeAll(async () => {
   stage = await TrustStage.start()
   cwd = stage.directory()
-  const made = await stage.waiting({ cwd, scopes: ['svc:schedule', 'svc:act'] })
+  const made = await stage.waiting({ cwd, scopes: ['svc:schedule', 'svc:act', 'svc:llm'] })
   node = made.id
   asNode = await stage.asNode(node)
   stored = await everything()
@@ -103,7 +103,12 @@ describe('what could not be done is refused when it is armed:', () => {
   const ofNode: Case[] = [
     ['a command elsewhere', () => ({ action: command({ cwd: stage.directory() }) }), 403, 'path_outside_scope'],
     ['a node elsewhere', () => ({ action: program({ cwd: stage.directory() }) }), 403, 'path_outside_scope'],
-    ['a node that may do more', () => ({ action: program({ scopes: ['svc:llm'] }) }), 403, 'scope_exceeds_ceiling'],
+    [
+      'a node that may do more',
+      () => ({ action: program({ scopes: ['svc:memory:rw:user'] }) }),
+      403,
+      'scope_exceeds_ceiling',
+    ],
   ]
   it.each(ofNode)('%s, by a node', async (...one) => {
     await refuses(await arm(one[1](), asNode), one)
@@ -118,6 +123,12 @@ describe('what could not be done is refused when it is armed:', () => {
     const other = await stage.waiting()
     stored = await everything()
     expect(await arm({ action: message(other.id) }, asNode)).toMatchObject({ status: 404, body: { code: 'not_found' } })
+  })
+
+  it('a command, by an app: its nodes have a sandbox, it has none', async () => {
+    const app = await stage.asApp(await stage.app(['svc:schedule', 'svc:act', 'svc:llm', `svc:files:rw:user:${cwd}`]))
+    const said = await arm({}, app)
+    expect([said.status, said.body.code]).toEqual([403, 'node_token_required'])
   })
 
   it('by a node that has ended', async () => {

@@ -217,10 +217,10 @@ describe('work that fails', () => {
 })
 
 describe('the authority of a schedule', () => {
-  const scopes = ['svc:schedule', 'svc:act']
+  const held = () => ['svc:schedule', 'svc:act', 'svc:llm', `svc:files:rw:user:${cwd}`]
 
   it('outlives the token that armed it', async () => {
-    const ref = await stage.app(scopes)
+    const ref = await stage.app(held())
     const { body: minted } = await stage.owner('POST /v1/tokens', { app: ref })
     const ask = stage.voice(minted.token)
     const said = await ask('POST /v1/crons', { schedule: soon(), action: program('true') })
@@ -236,9 +236,9 @@ describe('the authority of a schedule', () => {
   })
 
   it('is what its app may do at each firing: narrowed, it is refused with the scope that it lacks', async () => {
-    const ref = await stage.app(scopes)
+    const ref = await stage.app(held())
     const ask = await stage.asApp(ref)
-    const { body } = await ask('POST /v1/crons', { schedule: everyHour, action: command('touch forbidden') })
+    const { body } = await ask('POST /v1/crons', { schedule: everyHour, action: program('touch', 'forbidden') })
     const narrowed = await stage.owner(`PUT /v1/apps/${ref}/grant`, { scopes: ['svc:schedule'] })
     expect(narrowed.status).toBe(200)
 
@@ -249,7 +249,7 @@ describe('the authority of a schedule', () => {
     expect(existsSync(join(cwd, 'forbidden'))).toBe(false)
     expect((await ledgerOf(`cron_id=${body.id}`)).at(0)).toMatchObject({ state: 'failed', cause: 'refused' })
 
-    await stage.owner(`PUT /v1/apps/${ref}/grant`, { scopes })
+    await stage.owner(`PUT /v1/apps/${ref}/grant`, { scopes: held() })
     expect(await run(body.id)).toMatchObject({ status: 'succeeded' })
     expect(existsSync(join(cwd, 'forbidden'))).toBe(true)
   })
@@ -257,7 +257,7 @@ describe('the authority of a schedule', () => {
 
 describe('a node that ends', () => {
   it('canceled takes those with it that it armed and those aimed at it', async () => {
-    const node = await stage.waiting({ scopes: ['svc:schedule', 'svc:act'] })
+    const node = await stage.waiting({ scopes: ['svc:schedule', 'svc:act', 'svc:llm'] })
     const child = await stage.waiting({ parent_id: node.id, cwd: node.cwd })
     const other = await stage.waiting()
     const of = (owner_node_id: string) => arm({ owner_node_id, schedule: everyHour, action: message(owner_node_id) })

@@ -124,7 +124,7 @@ describe('with svc:schedule a node arms nothing that it may not do itself', () =
   })
 
   it('with svc:act what lies within its subtree and its directory, and nothing else', async () => {
-    const one = await holder(['svc:schedule', 'svc:act'])
+    const one = await holder(['svc:schedule', 'svc:act', 'svc:llm'])
     const child = await stage.waiting({ parent_id: one.node.id, cwd: one.node.cwd })
     const elsewhere = await stage.waiting()
 
@@ -134,7 +134,7 @@ describe('with svc:schedule a node arms nothing that it may not do itself', () =
     expect((await one.ask('POST /v1/crons', newNode(elsewhere.cwd))).body.code).toBe('path_outside_scope')
     expect((await one.ask('POST /v1/crons', command(elsewhere.cwd))).body.code).toBe('path_outside_scope')
     const wider = newNode(one.node.cwd)
-    const more = { ...wider, action: { ...wider.action, scopes: ['svc:act', 'svc:llm'] } }
+    const more = { ...wider, action: { ...wider.action, scopes: ['svc:memory:rw:user'] } }
     expect((await one.ask('POST /v1/crons', more)).body.code).toBe('scope_exceeds_ceiling')
     expect((await one.ask('POST /v1/crons', { ...message(one.node.id), owner_node_id: elsewhere.id })).status).toBe(404)
     expect(await crons(`?node_id=${one.node.id}`)).toHaveLength(3)
@@ -142,7 +142,12 @@ describe('with svc:schedule a node arms nothing that it may not do itself', () =
 })
 
 describe('who sees a cron', () => {
-  const scopes = ['svc:schedule', 'svc:act']
+  let cwd: string
+  let scopes: string[]
+  beforeAll(() => {
+    cwd = stage.directory()
+    scopes = ['svc:schedule', 'svc:act', 'svc:llm', `svc:files:rw:user:${cwd}`]
+  })
   /** Everything that can be asked of a cron by its id. */
   const calls = (id: string): string[] => [
     `GET /v1/crons/${id}`,
@@ -190,7 +195,6 @@ describe('who sees a cron', () => {
   it('an app sees its own and those of its nodes, and nothing of the owner’s or of another app’s', async () => {
     const [first, second] = [await stage.app(scopes), await stage.app(scopes)]
     const [one, other] = [await stage.asApp(first), await stage.asApp(second)]
-    const cwd = stage.directory()
     const ofOwner = await armed({ ask: stage.owner }, newNode(cwd))
     const ofFirst = await armed({ ask: one }, newNode(cwd))
 
@@ -204,7 +208,7 @@ describe('who sees a cron', () => {
   it('an app whose grant was revoked sees and changes nothing', async () => {
     const app = await stage.app(scopes)
     const ask = await stage.asApp(app)
-    const id = await armed({ ask }, newNode(stage.directory()))
+    const id = await armed({ ask }, newNode(cwd))
     await stage.owner(`DELETE /v1/apps/${app}/grant`)
 
     for (const call of [...calls(id), `DELETE /v1/crons/${id}`, 'GET /v1/crons', 'GET /v1/ledger'])
