@@ -115,6 +115,14 @@ export class CronService {
     return row
   }
 
+  /** Slots that nothing was decided about yet are left out, since it is paused still. */
+  private async passed(ctx: TxContext, paused: CronRecord): Promise<CronRecord> {
+    const now = new Date(this.clock.now())
+    if (paused.next_due === null || paused.next_due > now) return paused
+    const [decided = paused] = await this.decider.decide(ctx, [paused], now)
+    return decided
+  }
+
   private move(tx: Tx, row: CronRecord, event: CronEvent): CronRecord {
     const { status, pause_reason, consecutive_failures } = cronMachine.apply(row, event)
     return this.crons.save(tx, row, { status, pause_reason, consecutive_failures }, new Date(this.clock.now()))

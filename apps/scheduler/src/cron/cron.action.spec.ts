@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals'
+import type { PossibleAction } from '#common/contract/cron.schema.js'
+import { nameOf } from './cron.action.js'
+
+const message = (body: string): PossibleAction => ({ type: 'message', node_id: 'node_1', body, tier: 'normal' })
+
+describe('the name of a schedule that was given none', () => {
+  it('is the beginning of what it says', () => {
+    expect(nameOf(message('  Look at\n\tthe build '))).toBe('Look at the build')
+    expect(nameOf(message('x'.repeat(500)))).toBe(`${'x'.repeat(59)}…`)
+    expect([...nameOf(message('🜚'.repeat(500)))]).toHaveLength(60)
+  })
+
+  it('is the command, or the name of the node that is made', () => {
+    expect(nameOf({ type: 'bash', cwd: '/tmp', command: 'make test', timeout: 1000 })).toBe('make test')
+    expect(nameOf({ type: 'create_node', prompt: 'go', name: 'reviewer' })).toBe('reviewer')
+    expect(nameOf({ type: 'create_node', prompt: 'go' })).toBe('go')
+  })
+
+  it('is what it is when nothing of that can be read', () => {
+    expect(nameOf(message(' \u0007 '))).toBe('message')
+  })
+})

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Cron, FireStatus } from '#common/contract/cron.schema.js'
+import { newId } from '#common/kernel/ids.js'
+import { ownerCall, SchedulerUnderTest } from '../../../test/support/scheduler-service.js'
+import { writeFire } from './fire/fire.fixture.js'
+import { Housekeeping } from './housekeeping.js'
+
+let scheduler: SchedulerUnderTest
+let cron: Cron
+beforeAll(async () => {
+  scheduler = await SchedulerUnderTest.start({ settings: { SVC_KEEP_FIRES_DAYS: 30 } })
+  cron = await scheduler.create()
+})
+afterAll(() => scheduler.stop())
+
+const day = 86_400_000
+const ago = (days: number): Date => new Date(scheduler.clock.now() - days * day)
+const round = () => scheduler.service.app.get(Housekeeping).round()
+const lines = async (): Promise<FireStatus[]> =>
+  (await scheduler.call('crons.fires.list', { id: cron.id, limit: 200 })).data.map(({ status }) => status)
+
+describe('a round of clearing', () => {
+  it('deletes lines that are old enough and have ended, and no other', async () => {
+    const fired_at = ago(40)
+    await writeFire(scheduler.database, cron, { slot: ago(40), status: 'succeeded', fired_at })
+    await writeFire(scheduler.database, cron, { slot: ago(39), status: 'missed', cause: 'window', ledger: 'omitted' })
+    await writeFire(scheduler.database, cron, { slot: ago(38), status: 'queued' })
+    await writeFire(scheduler.database, cron, { slot: ago(37), status: 'failed', noted_at: ago(29), fired_at })
+    await writeFire(scheduler.database, cron, { slot: ago(2), status: 'succeeded', fired_at })
+    expect(await round()).toBe(2)
+    expect(await lines()).toEqual(['succeeded', 'failed', 'queued'])
+    const kept = await scheduler.database.query('SELECT class, removed::int FROM scheduler.retention')
+    expect(kept).toEqual([{ class: 'firings', removed: 2 }])
+  })
+
+  it('takes as many steps as there are', async () => {
+    await scheduler.database.query(
+      `INSERT INTO scheduler.fires (cron_id, slot, trigger, status, slots, last_slot, due_at, noted_at, name, owner_path)
+       SELECT $1, $2::timestamptz - n * interval '1 minute', 'schedule', 'skipped', 1, $2, $2, $2, 'n', '{}'
+         FROM generate_series(1, 1201) n`,
+      [cron.id, ago(50)],
+    )
+    expect(await round()).toBe(1201)
+    expect(await round()).toBe(0)
+  })
+
+  it('forgets answers under keys, deliveries and ends of nodes whose time is over', async () => {
+    await scheduler.create({}, ownerCall({ idempotencyKey: 'old' }))
+    await scheduler.create({}, ownerCall({ idempotencyKey: 'young' }))
+    await scheduler.database.query(`UPDATE scheduler.idempotency SET expires_at = now() WHERE key = 'old'`)
+    const [old, young] = [scheduler.work.node(), scheduler.work.node()]
+    for (const node_id of [old, young]) {
+      await scheduler.call('scheduler.node.ended', { source_event: node_id, node_id, how: 'canceled' })
+    }
+    await scheduler.database.query(
+      `UPDATE scheduler.holders SET ended_at = ended_at - interval '2 days' WHERE id = $1`,
+      [`node:${old}`],
+    )
+    await scheduler.database.query(
+      `UPDATE scheduler.inbox SET received_at = now() - interval '61 days' WHERE source_event = $1`,
+      [old],
+    )
+    await round()
+    const of = (text: string) => scheduler.database.query(text)
+    expect(await of('SELECT key FROM scheduler.idempotency')).toEqual([{ key: 'young' }])
+    expect(await of('SELECT source_event FROM scheduler.inbox')).toEqual([{ source_event: young }])
+    expect(await of('SELECT id FROM scheduler.holders WHERE ended_at IS NOT NULL')).toEqual([{ id: `node:${young}` }])
+  })
+
+  it('keeps all lines when they are to be kept for ever', async () => {
+    const forever = await scheduler.another({ SVC_KEEP_FIRES_DAYS: 0 })
+    const other = await scheduler.create({ name: newId('evt') })
+    await writeFire(scheduler.database, other, { slot: ago(4000), status: 'succeeded', fired_at: ago(4000) })
+    expect(await forever.app.get(Housekeeping).round()).toBe(0)
+    expect(await scheduler.fires(other.id)).toHaveLength(1)
+  })
+})
