@@ -71,14 +71,14 @@ const queryFields = (options: LedgerOptions): Record<string, string | number> =>
 
 const ledgerTable = (entries: readonly LedgerEntry[]): string =>
   table(
-    ['PLANNED', 'KIND', 'STATE', 'CAUSE', 'LATE', 'NAME', 'DO IT NOW'],
-    entries.map(({ planned_at, kind, state, cause, count, lateness_ms, name, action }) => [
-      shortTime(planned_at),
-      kind,
-      state,
-      count > 1 ? `${cause} (${count})` : cause,
-      lateness_ms === null ? '-' : lasting(lateness_ms),
-      brief(name ?? '-', 30),
-      action?.command ?? '-',
+    ['PLANNED', 'KIND', 'STATE', 'CAUSE', 'LATE', 'WHAT', 'DO IT NOW'],
+    entries.map((entry) => [
+      shortTime(entry.planned_at),
+      entry.kind,
+      entry.state,
+      entry.count > 1 ? `${entry.cause} (${entry.count})` : entry.cause,
+      entry.lateness_ms === null ? '-' : lasting(entry.lateness_ms),
+      brief(entry.name ?? entry.request_id ?? entry.node_id ?? entry.cron_id ?? '-', 32),
+      entry.action?.command ?? '-',
     ]),
   )

@@ -41,7 +41,7 @@ describe('svc ledger', () => {
     const { code, out, err } = await svc.run(['ledger'])
     expect([code, err]).toEqual([0, ''])
     expect(out).toMatch(/^2026-01-01T08:00:00Z +slot +omitted +window \(12\) +- +issues +svc cron run cron_01jd0{22}$/m)
-    expect(out).toMatch(/^2026-01-01T08:00:00Z +slot +late +late +1m 30s +- +-$/m)
+    expect(out).toMatch(/^2026-01-01T08:00:00Z +slot +late +late +1m 30s +cron_01jd0{22} +-$/m)
   })
 
   it('asks for what is wanted of it', async () => {
