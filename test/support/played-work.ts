@@ -5,7 +5,7 @@ import {
   type InputOf,
   type OutputOf,
 } from '../../libs/common/src/contract/index.js'
-import { isoTime, systemClock } from '../../libs/common/src/kernel/clock.js'
+import { type Clock, isoTime, systemClock } from '../../libs/common/src/kernel/clock.js'
 import type { Context } from '../../libs/common/src/kernel/context.js'
 import { SvcError } from '../../libs/common/src/kernel/errors.js'
 import { newId } from '../../libs/common/src/kernel/ids.js'
@@ -44,7 +44,11 @@ export class PlayedWork {
   onStart: (asked: Asked & { key: string }) => void | Promise<void> = () => undefined
   #peer: TestPeer | undefined
 
-  constructor(private readonly nats: string) {}
+  /** @param clock what tells the time at which works are accepted and end */
+  constructor(
+    private readonly nats: string,
+    private readonly clock: Clock = systemClock,
+  ) {}
 
   async join(): Promise<void> {
     this.#peer = await joinBus(this.nats, 'lifecycle', {
@@ -90,7 +94,7 @@ export class PlayedWork {
   end(key: string, state: 'succeeded' | 'failed' | 'canceled', error: Work['error'] = null): void {
     const work = this.works.get(key)
     if (!work) throw new Error(`no work was begun under ${key}`)
-    this.works.set(key, { ...work, state, error, ended_at: isoTime(systemClock.now()) })
+    this.works.set(key, { ...work, state, error, ended_at: isoTime(this.clock.now()) })
   }
 
   /** The works of a schedule, in the order in which they were begun. */
@@ -135,7 +139,7 @@ export class PlayedWork {
       key: asked.key,
       node_id: work.node_id as string,
       message_id: work.message_id,
-      accepted_at: isoTime(systemClock.now()),
+      accepted_at: isoTime(this.clock.now()),
     }
   }
 

@@ -91,17 +91,9 @@ export class SchedulerUnderTest {
       testRedis(),
       joinBus(nats, 'gateway'),
     ])
-    const work = new PlayedWork(nats)
-    const scheduler = new SchedulerUnderTest(
-      database,
-      dataDir,
-      nats,
-      redis.url,
-      gateway,
-      work,
-      new MovedClock(),
-      options,
-    )
+    const clock = new MovedClock()
+    const work = new PlayedWork(nats, options.clock ?? clock)
+    const scheduler = new SchedulerUnderTest(database, dataDir, nats, redis.url, gateway, work, clock, options)
     try {
       await work.join()
       if (options.running ?? true) await scheduler.another()

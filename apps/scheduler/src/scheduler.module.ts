@@ -1,15 +1,46 @@
 import { type DynamicModule, type FactoryProvider, Module, type Provider, type Type } from '@nestjs/common'
 import { operations } from '#common/contract/index.js'
+import { Bus } from '#common/kernel/bus/bus.js'
 import { BusModule } from '#common/kernel/bus/bus.module.js'
 import { CLOCK, type Clock, systemClock } from '#common/kernel/clock.js'
+import { SETTINGS } from '#common/kernel/config.js'
 import { Database } from '#common/kernel/database/database.js'
 import { Inbox } from '#common/kernel/database/inbox.js'
 import { Outbox } from '#common/kernel/database/outbox.js'
 import { Writer } from '#common/kernel/database/writer.js'
 import { LOG, type ServiceDefinition, type ServiceSetup } from '#common/kernel/service.js'
+import { CreateCronService } from './cron/create-cron.service.js'
+import { CronRemoval } from './cron/cron.removal.js'
+import { CronRepository } from './cron/cron.repository.js'
+import { CronRpc } from './cron/cron.rpc.js'
+import { CronService } from './cron/cron.service.js'
+import { CronTimes } from './cron/cron.times.js'
+import { HistoryRepository } from './cron/history.repository.js'
+import { HolderRepository } from './cron/holder.repository.js'
+import { Claims } from './fire/claim.service.js'
+import { CommandRunner } from './fire/command.runner.js'
+import { FireCarrier } from './fire/fire.carrier.js'
+import { FireEnds } from './fire/fire.end.service.js'
+import { FireRepository } from './fire/fire.repository.js'
+import { FireRpc } from './fire/fire.rpc.js'
+import { Follower } from './fire/follower.js'
+import { RunService } from './fire/run.service.js'
+import { SlotDecider } from './fire/slot.decider.js'
+import { Starter } from './fire/starter.js'
+import { Sweep } from './fire/sweep.js'
+import { Housekeeping } from './housekeeping.js'
+import { LedgerRepository } from './ledger/ledger.repository.js'
+import { LedgerRpc } from './ledger/ledger.rpc.js'
+import { LedgerService } from './ledger/ledger.service.js'
+import { NodeEndRpc } from './node-end/node-end.rpc.js'
+import { NodeEndService } from './node-end/node-end.service.js'
+import { ConcernRelay } from './relay/concern.relay.js'
+import { RetentionRepository } from './retention.repository.js'
 import { SchedulerLifetime } from './scheduler.lifetime.js'
 import { RedisCheck } from './status/redis.check.js'
 import { StatusRpc } from './status/status.rpc.js'
+import { Refill } from './timer/refill.js'
+import { Timers } from './timer/timers.js'
 
 type Token = Type | symbol
 
@@ -39,7 +70,56 @@ const kernel = ({ settings, log }: ServiceSetup, clock: Clock): Provider[] => {
   ]
 }
 
-const features: Provider[] = [built(SchedulerLifetime, Database), StatusRpc]
+const schedules: Provider[] = [
+  built(CronRepository),
+  built(HistoryRepository),
+  built(HolderRepository),
+  built(CronRemoval, CronRepository, HistoryRepository, Timers, CLOCK),
+  built(CreateCronService, Writer, Bus, CronRepository, HolderRepository, Timers, CLOCK),
+  built(CronService, Writer, Database, CronRepository, HistoryRepository, SlotDecider, CronRemoval, Timers, CLOCK),
+  built(CronTimes, Database, CronRepository, CLOCK),
+  built(LedgerRepository),
+  built(LedgerService, Database, LedgerRepository),
+  built(NodeEndService, Writer, Inbox, CronRepository, HolderRepository, CronRemoval, CLOCK),
+  built(RetentionRepository),
+  built(Housekeeping, Writer, Inbox, HistoryRepository, HolderRepository, RetentionRepository, SETTINGS, CLOCK, LOG),
+  CronRpc,
+  LedgerRpc,
+  NodeEndRpc,
+  StatusRpc,
+]
+
+const firing: Provider[] = [
+  built(Timers, SETTINGS, CLOCK, LOG),
+  built(Refill, Database, FireRepository, Timers, LOG),
+  built(FireRepository),
+  built(Starter, FireRepository, CLOCK),
+  built(SlotDecider, FireRepository, CronRepository, Starter, LOG),
+  built(Claims, Writer, FireRepository, SlotDecider, Timers, CLOCK, LOG),
+  built(FireEnds, Writer, FireRepository, CronRepository, CronRemoval, Starter, CLOCK, LOG),
+  built(CommandRunner, Database, FireRepository, Bus, SETTINGS, CLOCK, LOG),
+  built(FireCarrier, Database, FireRepository, FireEnds, CommandRunner, Bus, CLOCK, LOG),
+  built(Follower, Database, FireRepository, FireEnds, Bus, CLOCK, LOG),
+  built(Sweep, Database, FireRepository, Claims, FireEnds, Starter, Refill, CLOCK, LOG),
+  built(RunService, Writer, FireRepository, CronRepository, Starter, Sweep, Refill, CLOCK),
+  built(ConcernRelay, Database, Outbox, Bus, CLOCK, LOG),
+  built(
+    SchedulerLifetime,
+    Database,
+    Timers,
+    Refill,
+    Claims,
+    Starter,
+    FireCarrier,
+    FireEnds,
+    Sweep,
+    Follower,
+    ConcernRelay,
+    Housekeeping,
+    CLOCK,
+  ),
+  FireRpc,
+]
 
 /** Home of schedules: when something is to happen, and what became of it. Any number of replicas share the work. */
 @Module({})
@@ -53,7 +133,7 @@ export class SchedulerModule {
       imports: [
         BusModule.forRoot({ service: 'scheduler', url, operations, neighbours: setup.neighbours, log: setup.log }),
       ],
-      providers: [...kernel(setup, clock), ...features],
+      providers: [...kernel(setup, clock), ...schedules, ...firing],
     }
   }
 }

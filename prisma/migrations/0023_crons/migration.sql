@@ -97,7 +97,7 @@ CREATE TABLE scheduler.fires (
   PRIMARY KEY (cron_id, slot)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX fires_open_idx ON scheduler.fires (cron_id, slot) WHERE status IN ('queued', 'starting', 'running');
-CREATE INDEX fires_starting_idx ON scheduler.fires (held_until) WHERE status = 'starting';
+CREATE INDEX fires_held_until_idx ON scheduler.fires (held_until) WHERE held_until IS NOT NULL;
 CREATE INDEX fires_running_idx ON scheduler.fires (fired_at) WHERE status = 'running';
 CREATE INDEX fires_ledger_idx ON scheduler.fires (noted_at DESC, cron_id DESC, slot DESC) WHERE ledger IS NOT NULL;
 CREATE INDEX fires_ledger_owner_path_idx ON scheduler.fires USING gin (owner_path) WHERE ledger IS NOT NULL;

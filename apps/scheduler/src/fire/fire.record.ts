@@ -1,4 +1,6 @@
 import type { CronFire, LedgerState } from '#common/contract/index.js'
+import type { CronRecord } from '../cron/cron.record.js'
+import { fireMachine } from './fire.machine.js'
 
 /** A row of scheduler.fires; times as the driver gives them. */
 export interface FireRecord {
@@ -32,6 +34,38 @@ export interface FireRecord {
 /** The key of a firing at whoever does its work, for good. */
 export const workKeyOf = (fire: Pick<FireRecord, 'cron_id' | 'slot'>): string =>
   `${fire.cron_id}:${fire.slot.getTime()}`
+
+/** A slot of a schedule that is to be fired, and nothing has been done about. */
+export const newFire = (
+  cron: CronRecord,
+  { slot, due_at, trigger }: Pick<FireRecord, 'slot' | 'due_at' | 'trigger'>,
+  now: Date,
+): FireRecord => ({
+  cron_id: cron.id,
+  slot,
+  trigger,
+  status: fireMachine.initial,
+  cause: null,
+  slots: 1,
+  last_slot: slot,
+  due_at,
+  fired_at: null,
+  ended_at: null,
+  node_id: null,
+  message_id: null,
+  error: null,
+  exit_code: null,
+  output: null,
+  attempts: 0,
+  held_until: null,
+  ledger: null,
+  noted_at: now,
+  name: cron.name,
+  owner_node_id: cron.owner_node_id,
+  owner_path: cron.owner_path,
+  app_id: cron.app_id,
+  profile: cron.profile,
+})
 
 const iso = (time: Date | null): string | null => time?.toISOString() ?? null
 

@@ -47,7 +47,7 @@ export class Timers {
   #worker: Worker<Ring> | undefined
   #sentinel = ''
   #prefix = ''
-  #ring: (cron: string) => void = () => undefined
+  #ring: (cron: string, due: number) => void = () => undefined
   #closed = false
   /** Something may not have reached Redis since timers were last set as a whole. */
   #behind = true
@@ -59,15 +59,23 @@ export class Timers {
     private readonly log: Logger,
   ) {}
 
+  /** Calls back when a schedule is due, or was at `due` (ms). */
+  onRing(ring: (cron: string, due: number) => void): void {
+    this.#ring = ring
+  }
+
+  get isOpen(): boolean {
+    return this.#commands !== undefined || this.settings.REDIS_URL === undefined
+  }
+
   /**
-   * Connects, and calls back when a schedule is due.
+   * Connects, without waiting for Redis.
    *
    * @param installation names the timers of this database, for a Redis that serves several
    */
-  open(installation: string, ring: (cron: string) => void): void {
+  open(installation: string): void {
     const { REDIS_URL: url } = this.settings
-    if (url === undefined || this.#commands) return
-    this.#ring = ring
+    if (url === undefined || this.#commands || this.#closed) return
     this.#prefix = `svc:${installation}`
     this.#sentinel = `${this.#prefix}:armed`
     this.#commands = this.#client(url, {
@@ -176,9 +184,9 @@ export class Timers {
 
   #rung({ cron, due }: Ring): void {
     const early = due - this.clock.now()
-    if (early <= 0) this.#ring(cron)
+    if (early <= 0) this.#ring(cron, due)
     // a timer of the system may fire within the millisecond before
-    else this.clock.after(early + 1, () => this.#ring(cron))
+    else this.clock.after(early + 1, () => this.#ring(cron, due))
   }
 
   /** Never throws. While Redis is away only a `probe` asks it. */

@@ -1,0 +1,160 @@
+import { cronLimits, type PossibleAction } from '#common/contract/cron.schema.js'
+import { type Authority, contract, type OutputOf } from '#common/contract/index.js'
+import type { Bus } from '#common/kernel/bus/bus.js'
+import { type Clock, pause } from '#common/kernel/clock.js'
+import type { Settings } from '#common/kernel/config.js'
+import { type Actor, type Context, systemContext } from '#common/kernel/context.js'
+import type { Database } from '#common/kernel/database/database.js'
+import { hasCode, type SvcError } from '#common/kernel/errors.js'
+import type { Logger } from '#common/kernel/log.js'
+import { PUNCTUAL } from '../schedule/slot.plan.js'
+import { ledgerOf } from './fire.ledger.js'
+import { fireMachine } from './fire.machine.js'
+import type { FireEnd } from './fire.outcome.js'
+import { workKeyOf } from './fire.record.js'
+import type { FireRepository, HeldFire } from './fire.repository.js'
+import { lease } from './starter.js'
+
+type Command = Omit<Extract<PossibleAction, { type: 'bash' }>, 'type'>
+type Standing = OutputOf<(typeof contract)['lifecycle.work.actor']>
+type Result = OutputOf<(typeof contract)['bash.run']>
+
+/** What is to be run, and for whom. */
+interface Order {
+  readonly action: Extract<PossibleAction, { type: 'bash' }>
+  readonly authority: Authority
+}
+
+const { 'lifecycle.work.actor': actor, 'bash.run': bash } = contract
+const patience = 5000
+/** A command that takes longer than this (ms) is shown as running, and its firing is held from then on. */
+const shortCommand = 500
+/** Ms between two renewals of the hold on a firing. */
+const renewEvery = lease / 3
+/** Ms between two questions for the answer of a command that runs already under its key. */
+const askEvery = 1000
+
+/**
+ * Runs the command of a firing on its host, once for its key: when this process dies the next one asks the host under the
+ * same key, which tells what the command said, that it goes on, or that it was cut off.
+ */
+export class CommandRunner {
+  #closed = false
+
+  constructor(
+    private readonly database: Database,
+    private readonly fires: FireRepository,
+    private readonly bus: Bus,
+    private readonly settings: Settings,
+    private readonly clock: Clock,
+    private readonly log: Logger,
+  ) {}
+
+  /**
+   * Waits for the command's end.
+   *
+   * @throws what lifecycle or the host said that refused it, or that could not be asked
+   */
+  async run(fire: HeldFire, { action, authority }: Order): Promise<FireEnd> {
+    const standing = await this.bus.call(actor, systemContext('scheduler'), { by: authority }, { timeout: patience })
+    const firedAt = new Date(this.clock.now())
+    const letGo = this.#hold(fire, firedAt)
+    try {
+      const { type: _, ...command } = action
+      const result = await this.#ask(contextFor(fire, authority, standing), command, standing)
+      return this.#ended(fire, result, firedAt)
+    } catch (error) {
+      if (!hasCode(error, 'outcome_unknown')) throw error
+      return this.#lost(fire, error, firedAt)
+    } finally {
+      letGo()
+    }
+  }
+
+  /** Nothing is held any more: the firing of a command that still runs goes to whoever takes it next. */
+  close(): void {
+    this.#closed = true
+  }
+
+  async #ask(ctx: Context, command: Command, { place }: Standing): Promise<Result> {
+    const target = place?.host_id ?? this.settings.SVC_HOST_ID
+    for (;;) {
+      try {
+        return await this.bus.call(bash, ctx, command, { target })
+      } catch (error) {
+        if (!hasCode(error, 'idempotency_in_progress') || this.#closed) throw error
+        await pause(this.clock, askEvery)
+      }
+    }
+  }
+
+  /** Answers how to let go. */
+  #hold(fire: HeldFire, firedAt: Date): () => void {
+    let callOff: () => void = () => undefined
+    const renew = (): void => {
+      if (this.#closed) return
+      const until = new Date(this.clock.now() + lease)
+      const held = fire.status === 'starting' ? fireMachine.apply(fire, 'begin') : fire
+      const shown = { ...held, ...firedSince(fire, firedAt) }
+      this.fires
+        .hold(this.database, { ...shown, ledger: ledgerOf(shown) }, until)
+        .catch((err: unknown) => this.log.warn({ err, key: workKeyOf(fire) }, 'a running command could not be noted'))
+      callOff = this.clock.after(renewEvery, renew)
+    }
+    callOff = this.clock.after(shortCommand, renew)
+    return () => callOff()
+  }
+
+  #ended(fire: HeldFire, result: Result, firedAt: Date): FireEnd {
+    const { exit_code, signal, timed_out, stdout, stderr } = result
+    const ok = exit_code === 0 && !timed_out
+    const { cause, fired_at } = firedSince(fire, firedAt)
+    const error = ok ? null : { code: 'command_failed', message: faultOf({ exit_code, signal, timed_out }) }
+    return {
+      cron_id: fire.cron_id,
+      slot: fire.slot,
+      event: ok ? 'succeed' : 'fail',
+      cause: ok ? cause : 'work_failed',
+      ended_at: new Date(this.clock.now()),
+      found: { fired_at, error, exit_code, output: `${stdout}${stderr}`.slice(-cronLimits.outputLength) },
+    }
+  }
+
+  #lost(fire: HeldFire, { code, message }: SvcError, firedAt: Date): FireEnd {
+    return {
+      cron_id: fire.cron_id,
+      slot: fire.slot,
+      event: 'lose',
+      cause: 'outcome_unknown',
+      ended_at: new Date(this.clock.now()),
+      found: { fired_at: fire.fired_at ?? firedAt, error: { code, message } },
+    }
+  }
+}
+
+/** A command's firing is that of the try that was seen to run first. */
+const firedSince = (fire: HeldFire, firedAt: Date): Pick<HeldFire, 'cause' | 'fired_at'> => {
+  const fired_at = fire.fired_at ?? firedAt
+  const late = fired_at.getTime() - fire.due_at.getTime() > PUNCTUAL
+  return { fired_at, cause: fire.cause ?? (late ? 'late' : null) }
+}
+
+const contextFor = (fire: HeldFire, by: Authority, { scopes, place, generation }: Standing): Context => {
+  const actor: Actor = {
+    kind: by.kind,
+    principal: by.principal,
+    tokenId: null,
+    scopes,
+    ...(by.app_id !== null && { appId: by.app_id }),
+    ...(by.profile !== null && { profile: by.profile }),
+    ...(by.node_id !== null && { nodeId: by.node_id }),
+    ...(generation !== null && { generation }),
+    ...(place && { place }),
+  }
+  return { ...systemContext('scheduler'), actor, idempotencyKey: `cron:${workKeyOf(fire)}` }
+}
+
+const faultOf = ({ exit_code, signal, timed_out }: Pick<Result, 'exit_code' | 'signal' | 'timed_out'>): string => {
+  if (timed_out) return 'The command ran out of time.'
+  return exit_code === null ? `The command was ended by ${signal}.` : `The command ended with exit code ${exit_code}.`
+}

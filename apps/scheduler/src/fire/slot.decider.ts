@@ -1,0 +1,84 @@
+import type { TxContext } from '#common/kernel/database/writer.js'
+import type { Logger } from '#common/kernel/log.js'
+import type { CronRecord } from '../cron/cron.record.js'
+import type { CronRepository } from '../cron/cron.repository.js'
+import { consequencesOf } from './fire.outcome.js'
+import type { FireRecord } from './fire.record.js'
+import type { FireRepository, HeldFire, OpenFires } from './fire.repository.js'
+import { type Decision, decisionOf } from './slot.decision.js'
+import { heldOf, type Starter } from './starter.js'
+
+/** A schedule that can't be planned, since its zone is unknown on this machine, is looked at again after this (ms). */
+const lookAgain = 300_000
+
+const nothingOpen = (cron_id: string): OpenFires => ({ cron_id, queued: 0, asked: 0, begun: 0 })
+
+/** Decides about the slots of schedules that this transaction has locked, and writes that down. */
+export class SlotDecider {
+  constructor(
+    private readonly fires: FireRepository,
+    private readonly crons: CronRepository,
+    private readonly starter: Starter,
+    private readonly log: Logger,
+  ) {}
+
+  /** All slots that are due are decided about: schedules as they stand then. After commit what begins is started. */
+  async decide({ tx }: TxContext, crons: readonly CronRecord[], now: Date): Promise<CronRecord[]> {
+    const ids = crons.map(({ id }) => id)
+    const [counts, last] = await Promise.all([this.fires.openOf(tx, ids), this.fires.newestOf(tx, ids)])
+    const openOf = new Map(counts.map((open) => [open.cron_id, open]))
+    const newestOf = new Map(last.map((fire) => [fire.cron_id, fire]))
+    let room = this.starter.room()
+    const held: HeldFire[] = []
+    const decided = crons.map((cron) => {
+      const open = openOf.get(cron.id) ?? nothingOpen(cron.id)
+      const holding = this.starter.holding(now, room)
+      const decision = this.#decisionOf(cron, { open, newest: newestOf.get(cron.id), now, holding })
+      const mine = heldOf(cron, decision.fires)
+      room -= mine.length
+      held.push(...mine)
+      return { cron, open, decision }
+    })
+    const decisions = decided.map(({ decision }) => decision)
+    this.fires.insert(
+      tx,
+      decisions.flatMap(({ fires }) => fires),
+    )
+    this.fires.grow(
+      tx,
+      decisions.flatMap(({ growth }) => growth ?? []),
+    )
+    this.fires.move(
+      tx,
+      decisions.map(({ move }) => move),
+    )
+    if (held.length) tx.afterCommit(() => this.starter.take(held))
+    return decided.map(({ cron, open, decision }) => this.#conclude(tx, cron, open, decision, now))
+  }
+
+  #decisionOf(cron: CronRecord, standing: Parameters<typeof decisionOf>[1]): Decision {
+    try {
+      return decisionOf(cron, standing)
+    } catch (err) {
+      this.log.error({ err, cron: cron.id }, 'the slots of a schedule could not be planned')
+      const next_due = new Date(standing.now.getTime() + lookAgain)
+      return { move: { id: cron.id, next_slot: cron.next_slot, next_due }, fires: [], growth: null }
+    }
+  }
+
+  /** One without any slot left is over, unless something of it goes on. */
+  #conclude(
+    tx: TxContext['tx'],
+    before: CronRecord,
+    open: OpenFires,
+    { move, fires }: Decision,
+    now: Date,
+  ): CronRecord {
+    const cron = { ...before, next_slot: move.next_slot, next_due: move.next_due }
+    if (cron.next_slot !== null || fires.some(isOpen)) return cron
+    const { changes } = consequencesOf(cron, [], open)
+    return changes ? this.crons.save(tx, cron, changes, now) : cron
+  }
+}
+
+const isOpen = ({ status }: FireRecord): boolean => status === 'starting' || status === 'queued'
