@@ -40,6 +40,8 @@ import { Dispatcher } from './http/dispatcher.js'
 import { HostRoute } from './http/host.route.js'
 import { type HandlerGroup, LocalHandlers } from './http/local.handlers.js'
 import { ProblemFilter } from './http/problem.filter.js'
+import { LedgerHandlers } from './ledger/ledger.handlers.js'
+import { LedgerService } from './ledger/ledger.service.js'
 import { GuessLimit } from './limit/guess.limit.js'
 import { LimitGuard } from './limit/limit.guard.js'
 import { SharedCounters } from './limit/shared.counter.js'
@@ -82,7 +84,7 @@ const kernel = ({ settings, log }: ServiceSetup, clock: Clock) => [
 ]
 
 /** What answers the gateway's own operations. */
-const handlerGroups = [AuditHandlers, SystemHandlers, TokenHandlers, AccessHandlers, AppHandlers]
+const handlerGroups = [AuditHandlers, SystemHandlers, TokenHandlers, AccessHandlers, AppHandlers, LedgerHandlers]
 
 /** The edge: authenticate, gate, parse, one call, reply. */
 @Module({})
@@ -140,6 +142,7 @@ export class GatewayModule implements OnApplicationShutdown {
         AuditGuard,
         ProblemFilter,
         StatusService,
+        LedgerService,
         ...handlerGroups,
         {
           provide: LocalHandlers,

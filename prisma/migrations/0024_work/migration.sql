@@ -31,4 +31,13 @@ CREATE INDEX concerns_open_idx ON canvas.concerns (since DESC, ref DESC) WHERE o
 CREATE INDEX concerns_node_id_idx ON canvas.concerns (node_id) WHERE open AND node_id IS NOT NULL;
 CREATE INDEX concerns_updated_at_idx ON canvas.concerns (updated_at);
 
+-- the ledger: what did not happen as planned, the newest first
+CREATE INDEX faults_ledger_idx ON canvas.faults ((coalesce(ended_at, since)) DESC, ord DESC);
+CREATE INDEX nodes_succession_failed_idx ON canvas.nodes (id) WHERE succession = 'failed';
+CREATE INDEX jobs_lost_idx ON canvas.jobs (ended_at DESC, id COLLATE "C" DESC) WHERE status = 'lost';
+CREATE INDEX human_requests_expired_idx ON canvas.human_requests (resolved_at DESC, id COLLATE "C" DESC)
+  WHERE status = 'expired';
+CREATE INDEX mail_answers_unread_idx ON canvas.mail (created_at DESC, id COLLATE "C" DESC)
+  WHERE kind = 'answer' AND acknowledged_at IS NULL;
+
 SELECT canvas.fence_tables();

@@ -200,6 +200,7 @@ export class WireLifecycle {
           pending: this.held > 0,
         }
       },
+      'lifecycle.ledger.read': () => ({ entries: [] }),
       'lifecycle.node.inProgress': (_ctx, { id }: { id: string }) => ({ parts: this.#kept(id).parts }),
       'lifecycle.grant.changed': (_ctx, { grants }: { grants: unknown[] }) => ({ noted: grants.length }),
       'lifecycle.status': () => ({ version: '0.0.0', epoch: 1, nodes: { active: 1 }, hosts: [], limits: {} }),

@@ -21,7 +21,8 @@ export const resolutionText = (row: HumanRequestRecord): string => {
   }
 }
 
-const responseText = (pages: readonly HumanPage[], items: readonly HumanResponseItem[]): string =>
+/** What was chosen, a line a page. */
+export const responseText = (pages: readonly HumanPage[], items: readonly HumanResponseItem[]): string =>
   items
     .flatMap((item) =>
       itemText(

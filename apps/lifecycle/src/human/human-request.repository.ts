@@ -181,7 +181,7 @@ export class HumanRequestRepository {
 }
 
 /** Conditions on q: an asker's own, or of the nodes that may be seen. */
-const seen = (horizon: Horizon, put: (value: unknown) => string): string[] => {
+export const seen = (horizon: Horizon, put: (value: unknown) => string): string[] => {
   const { appId, profile } = horizon
   if (appId !== undefined) {
     const own = `q.app_id = ${put(appId)}`

@@ -45,6 +45,7 @@ export class Launcher implements OnModuleInit {
   private readonly waiting = new Set<string>()
   private readonly launched = new Map<string, Launched>()
   private readonly carrying = new Set<string>()
+  private readonly obstacles = new Map<string, unknown>()
   private open = false
   private full = false
 
@@ -82,6 +83,7 @@ export class Launcher implements OnModuleInit {
     this.open = false
     this.waiting.clear()
     this.launched.clear()
+    this.obstacles.clear()
   }
 
   /** The launch of this generation, when a host took it over from this process. */
@@ -90,9 +92,16 @@ export class Launcher implements OnModuleInit {
     return known?.generation === generation ? known : undefined
   }
 
+  /** What the last try to launch a node failed by, until one succeeds. */
+  obstacleOf(nodeId: string): unknown {
+    return this.obstacles.get(nodeId)
+  }
+
   /** Forgets the launches of all other nodes. */
   retain(nodeIds: ReadonlySet<string>): void {
-    for (const id of this.launched.keys()) if (!nodeIds.has(id)) this.launched.delete(id)
+    for (const known of [this.launched, this.obstacles]) {
+      for (const id of known.keys()) if (!nodeIds.has(id)) known.delete(id)
+    }
   }
 
   launch(nodeId: string): void {
@@ -135,6 +144,7 @@ export class Launcher implements OnModuleInit {
 
   /** A full host is asked again soon; anything else waits for the supervisor's next look. */
   private postpone(nodeId: string, err: unknown): void {
+    this.obstacles.set(nodeId, err)
     if (!hasCode(err, 'quota_exceeded')) {
       this.log.warn({ err, node_id: nodeId }, 'a node could not be launched yet')
       return
@@ -181,6 +191,7 @@ export class Launcher implements OnModuleInit {
     const incarnation = this.hosts.find(target)?.incarnation ?? host.incarnation
     const at = this.clock.monotonic()
     this.launched.set(nodeId, { generation: node.generation, hostId: target, incarnation, at })
+    this.obstacles.delete(nodeId)
   }
 
   private order(node: NodeRecord, scopes: readonly string[]) {

@@ -7,8 +7,8 @@ describe('a cursor', () => {
   it('is read back as it was made', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4_000_000_000_000 }), (ms) => {
-        const id = newId('node')
-        expect(readCursor(cursorAfter(new Date(ms), id))).toEqual({ createdAt: new Date(ms), id })
+        for (const id of [newId('node'), `${newId('cron')}:${ms}`])
+          expect(readCursor(cursorAfter(new Date(ms), id))).toEqual({ createdAt: new Date(ms), id })
       }),
     )
     expect(readCursor(undefined)).toBeUndefined()

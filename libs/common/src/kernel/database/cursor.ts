@@ -12,7 +12,7 @@ export const cursorAfter = (createdAt: Date, id: string): string =>
 /** @throws SvcError validation_failed */
 export const readCursor = (cursor: string | undefined): Position | undefined => {
   if (cursor === undefined) return undefined
-  const match = /^(\d{1,15})\.(\w{1,64})$/.exec(Buffer.from(cursor, 'base64url').toString())
+  const match = /^(\d{1,15})\.([\w:]{1,64})$/.exec(Buffer.from(cursor, 'base64url').toString())
   if (!match) {
     throw new SvcError('validation_failed', undefined, {
       errors: [{ pointer: '/after', message: 'must be the next_cursor of an earlier page' }],

@@ -1,0 +1,159 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { contract, type InputOf, type LedgerEntry } from '#common/contract/index.js'
+import type { Context } from '#common/kernel/context.js'
+import { SvcError } from '#common/kernel/errors.js'
+import { newId } from '#common/kernel/ids.js'
+import { joinBus, type TestPeer } from '#common/testing/bus.js'
+import { testDatabase } from '#common/testing/database.js'
+import { testNats } from '#common/testing/nats.js'
+import { TestGateway } from '../testing/gateway.fixture.js'
+import { WireLifecycle } from '../testing/wire-lifecycle.fixture.js'
+import { newestFirst } from './ledger.merge.js'
+
+const ofScheduler = contract['scheduler.ledger.read']
+const ofLifecycle = contract['lifecycle.ledger.read']
+type Asked = InputOf<typeof ofScheduler>
+
+let gateway: TestGateway
+let wire: WireLifecycle
+let scheduler: TestPeer | undefined
+let node: string
+
+const joinScheduler = async (answer: (ctx: Context, asked: Asked) => unknown): Promise<void> => {
+  scheduler = await joinBus(testNats().url, 'scheduler', {
+    operations: [ofScheduler],
+    handlers: { [ofScheduler.name]: async (ctx: Context, asked: unknown) => answer(ctx, asked as Asked) },
+  })
+}
+const lifecycleAnswers = (answer: (ctx: Context, asked: Asked) => unknown): void => {
+  wire.answers[ofLifecycle.name] = (ctx, asked) => answer(ctx, asked)
+}
+beforeAll(async () => {
+  const { url } = testNats()
+  wire = await WireLifecycle.start(url)
+  gateway = await TestGateway.start(url, await testDatabase())
+  node = wire.create()
+})
+afterEach(async () => {
+  await scheduler?.close()
+  scheduler = undefined
+  delete wire.answers[ofLifecycle.name]
+})
+afterAll(async () => {
+  await gateway?.stop()
+  await wire?.stop()
+})
+
+const entry = (id: string, at: string, more: Partial<LedgerEntry> = {}): LedgerEntry => ({
+  id,
+  kind: 'slot',
+  state: 'omitted',
+  cause: 'policy',
+  message: 'nobody was there',
+  at,
+  planned_at: at,
+  happened_at: null,
+  lateness_ms: null,
+  count: 1,
+  cron_id: null,
+  node_id: null,
+  request_id: null,
+  name: null,
+  app_id: null,
+  action: null,
+  ...more,
+})
+/** Answers as a service does: its entries below the position that is named. */
+const keeping =
+  (all: readonly LedgerEntry[]) =>
+  (_ctx: Context, { before, limit }: Asked) => ({
+    entries: all
+      .filter((one) => before === null || newestFirst(entry(before.id, before.at), one) < 0)
+      .sort(newestFirst)
+      .slice(0, limit),
+  })
+
+const moments = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.001Z', '2026-01-02T00:00:00.000Z'] as const
+const cron = newId('cron')
+const slots = moments.flatMap((at, day) => [1, 2].map((slot) => entry(`${cron}:176722560${day}00${slot}`, at)))
+const faults = moments.flatMap((at, day) =>
+  [1, 2, 3].map((ord) => entry(`fault_000000000000000000${day}${ord}`, at, { kind: 'resume' })),
+)
+const whole = [...slots, ...faults].sort(newestFirst)
+
+describe('GET /v1/ledger', () => {
+  it('is what all services keep, page after page, each entry once', async () => {
+    await joinScheduler(keeping(slots))
+    lifecycleAnswers(keeping(faults))
+    for (const limit of [1, 2, 4, 200]) {
+      const read: LedgerEntry[] = []
+      for (let after = ''; ; ) {
+        const { status, body } = await gateway.ask({ path: `/v1/ledger?limit=${limit}${after}` })
+        expect(status).toBe(200)
+        expect(body.absent).toEqual([])
+        read.push(...body.data)
+        if (!body.has_more) break
+        after = `&after=${body.next_cursor}`
+      }
+      expect(read).toEqual(whole)
+    }
+  })
+
+  it('names a service that is not there, and shows what the others keep', async () => {
+    lifecycleAnswers(keeping(faults))
+    const { status, body } = await gateway.ask({ path: '/v1/ledger' })
+    expect(status).toBe(200)
+    expect(body.absent).toEqual(['scheduler'])
+    expect(body.data).toHaveLength(faults.length)
+  })
+
+  it('names a service that is there and does not answer in time', async () => {
+    await joinScheduler(keeping(slots))
+    lifecycleAnswers(
+      (ctx) => new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason))),
+    )
+    const { status, body } = await gateway.ask({ path: '/v1/ledger' })
+    expect(status).toBe(200)
+    expect(body.absent).toEqual(['lifecycle'])
+    expect(body.data).toHaveLength(slots.length)
+  })
+
+  it('passes on what a service refuses, and refuses a cursor and a filter that mean nothing', async () => {
+    await joinScheduler(() => {
+      throw new SvcError('validation_failed', 'no such thing')
+    })
+    lifecycleAnswers(keeping(faults))
+    expect((await gateway.ask({ path: '/v1/ledger' })).body).toMatchObject({ code: 'validation_failed' })
+    for (const query of ['after=nonsense', 'kind=other', 'since=yesterday', 'node_id=x', 'limit=0']) {
+      const { status, body } = await gateway.ask({ path: `/v1/ledger?${query}` })
+      expect([query, status, body.code]).toEqual([query, 422, 'validation_failed'])
+    }
+  })
+
+  it('asks each service in the name of the caller, and with all filters', async () => {
+    const asked: { ctx: Context; input: Asked }[] = []
+    const noting = (ctx: Context, input: Asked) => {
+      asked.push({ ctx, input })
+      return { entries: [] }
+    }
+    await joinScheduler(noting)
+    lifecycleAnswers(noting)
+    const since = '2026-01-01T00:00:00.000Z'
+    const query = `kind=slot&state=failed&node_id=${node}&cron_id=${cron}&app_id=an-app&since=${since}&limit=7`
+    expect((await gateway.ask({ path: `/v1/ledger?${query}`, token: gateway.nodeToken(node) })).status).toBe(200)
+    expect(asked).toHaveLength(2)
+    for (const { ctx, input } of asked) {
+      expect(ctx.actor).toMatchObject({ kind: 'node', nodeId: node })
+      expect(input).toEqual({
+        kind: 'slot',
+        state: 'failed',
+        node_id: node,
+        cron_id: cron,
+        app_id: 'an-app',
+        since,
+        before: null,
+        limit: 8,
+      })
+    }
+  })
+})
