@@ -26,11 +26,11 @@ export const fireText = (fire: CronFire): string => {
   const failure = failureText(fire)
   return [
     cause === null ? status : `${status} (${cause})`,
-    failure ? `: ${failure}` : '',
     `, the slot of ${slot}`,
     fired_at === null ? '' : `, fired ${ago(fired_at)} ago`,
     lateness_ms ? `, ${lasting(lateness_ms)} late` : '',
     node_id ? `, by ${node_id}` : '',
+    failure ? `; ${failure}` : '',
   ].join('')
 }
 

@@ -24,7 +24,7 @@ export const registerRun = (cron: Command, shell: Shell): void => {
     else {
       const output = lastOutput(fire)
       if (output) out.line(output)
-      out.note(`${id} ${fireText(fire)}`)
+      if (!options.wait || fire.status === 'succeeded') out.note(`${id} ${fireText(fire)}`)
       if (!options.wait) out.note(`what becomes of it: svc cron history ${id}`)
     }
     if (options.wait) failUnlessSucceeded(fire)
