@@ -50,7 +50,12 @@ describe('a round of clearing', () => {
     await scheduler.database.query(`UPDATE scheduler.idempotency SET expires_at = now() WHERE key = 'old'`)
     const [old, young] = [scheduler.work.node(), scheduler.work.node()]
     for (const node_id of [old, young]) {
-      await scheduler.call('scheduler.node.ended', { source_event: node_id, node_id, how: 'canceled' })
+      await scheduler.call('scheduler.node.ended', {
+        source_event: node_id,
+        node_id,
+        how: 'canceled',
+        ended_at: ago(0).toISOString(),
+      })
     }
     await scheduler.database.query(
       `UPDATE scheduler.holders SET ended_at = ended_at - interval '2 days' WHERE id = $1`,

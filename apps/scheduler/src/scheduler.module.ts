@@ -80,7 +80,7 @@ const schedules: Provider[] = [
   built(CronTimes, Database, CronRepository, CLOCK),
   built(LedgerRepository),
   built(LedgerService, Database, LedgerRepository),
-  built(NodeEndService, Writer, Inbox, CronRepository, HolderRepository, CronRemoval, CLOCK),
+  built(NodeEndService, Writer, Inbox, CronRepository, HolderRepository, CronRemoval),
   built(RetentionRepository),
   built(Housekeeping, Writer, Inbox, HistoryRepository, HolderRepository, RetentionRepository, SETTINGS, CLOCK, LOG),
   CronRpc,

@@ -152,7 +152,7 @@ describe('a schedule that can not be armed', () => {
     [
       'an action that is too large',
       'validation_failed',
-      () => ({ action: { ...message(scheduler.work.node()), body: 'x'.repeat(cronLimits.actionBytes) } }),
+      () => ({ action: { ...message(scheduler.work.node()), body: '\u0001'.repeat(cronLimits.actionBytes / 5) } }),
     ],
   ]
 
@@ -192,7 +192,7 @@ describe('a schedule that can not be armed', () => {
   it('on a node that was canceled while it was asked for', async () => {
     const node = scheduler.work.node()
     scheduler.work.onCheck = async () => {
-      const ended = { source_event: newId('evt'), node_id: node, how: 'canceled' }
+      const ended = { source_event: newId('evt'), node_id: node, how: 'canceled', ended_at: iso(0) }
       await scheduler.call('scheduler.node.ended', ended)
     }
     const errors = [

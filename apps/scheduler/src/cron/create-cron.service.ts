@@ -145,11 +145,11 @@ export class CreateCronService {
   }
 
   /** Its node, its application and the node that it is aimed at: none of them is given another, or ends, meanwhile. */
-  private async lockHolders(tx: Tx, { owner_node_id, app_id, target_node_id }: CronRecord): Promise<void> {
+  private async lockHolders(tx: Tx, { owner_node_id, app_id, target_node_id, created_at }: CronRecord): Promise<void> {
     const nodes = [owner_node_id, target_node_id].filter((id) => id !== null)
     const holders = new Set([...nodes.map(holderOfNode), ...(app_id === null ? [] : [holderOfApp(app_id)])])
     if (holders.size === 0) return
-    const [ended] = await this.holders.lock(tx, [...holders])
+    const [ended] = await this.holders.lock(tx, [...holders], created_at)
     if (ended === undefined) return
     throw new SvcError('illegal_transition', 'The node has ended meanwhile.', { state: 'canceled', event: 'schedule' })
   }

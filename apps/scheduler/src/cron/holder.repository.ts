@@ -3,10 +3,10 @@ import type { Tx } from '#common/kernel/database/tx.js'
 export const holderOfNode = (id: string): string => `node:${id}`
 export const holderOfApp = (id: string): string => `app:${id}`
 
-/** Rows of scheduler.holders: locks under which schedules are added, and a memory of nodes that have ended. */
+/** Rows of scheduler.holders: locks under which schedules are added, and when nodes ended last. */
 export class HolderRepository {
-  /** Locked in one order, until the end of the transaction; answers those that have ended. */
-  async lock(tx: Tx, ids: readonly string[]): Promise<string[]> {
+  /** Locked in one order, until the end of the transaction; answers those that ended at this moment or later. */
+  async lock(tx: Tx, ids: readonly string[], since: Date): Promise<string[]> {
     tx.send('INSERT INTO scheduler.holders (id) SELECT unnest($1::text[]) ON CONFLICT (id) DO NOTHING', [
       [...ids].sort(),
     ])
@@ -14,19 +14,19 @@ export class HolderRepository {
       'SELECT id, ended_at FROM scheduler.holders WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE',
       [ids],
     )
-    return rows.filter(({ ended_at }) => ended_at !== null).map(({ id }) => id)
+    return rows.filter(({ ended_at }) => ended_at !== null && ended_at >= since).map(({ id }) => id)
   }
 
-  /** From here on nobody adds anything to it: whoever was about to is through, or waits for this transaction. */
+  /** Whoever was about to add something to it before its end is through, or waits for this transaction and is refused. */
   end(tx: Tx, id: string, at: Date): void {
     tx.send(
       `INSERT INTO scheduler.holders (id, ended_at) VALUES ($1, $2)
-       ON CONFLICT (id) DO UPDATE SET ended_at = excluded.ended_at`,
+       ON CONFLICT (id) DO UPDATE SET ended_at = greatest(holders.ended_at, excluded.ended_at)`,
       [id, at],
     )
   }
 
-  /** Forgets those that ended before then; lifecycle refuses them since. Answers how many. */
+  /** Forgets ends before then, since when nothing is under way any more. Answers how many. */
   prune(tx: Tx, before: Date, limit: number): Promise<number> {
     return tx.count(
       `DELETE FROM scheduler.holders WHERE id IN (
