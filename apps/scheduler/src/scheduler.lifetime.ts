@@ -34,6 +34,7 @@ export class SchedulerLifetime implements OnApplicationBootstrap, BeforeApplicat
 
   onApplicationBootstrap(): void {
     this.timers.onRing((cron, due) => this.claims.rung(cron, due))
+    this.timers.onReady(() => void this.refill.look())
     this.starter.open((fire) => this.carrier.carry(fire))
     this.relay.start()
     this.follower.start()

@@ -83,7 +83,7 @@ export class Sweep {
       if (!this.#failing && !this.#stopped) this.log.warn({ err }, 'what is due could not be looked for; trying again')
       this.#failing = true
     }
-    await this.refill.look().catch((err: unknown) => this.log.warn({ err }, 'the timers could not be looked at'))
+    await this.refill.look()
   }
 
   /** Starts whose process died, or whose next try has come. */

@@ -30,18 +30,25 @@ export class Refill {
     return this.#running
   }
 
-  /** Sees whether Redis needs it, and begins without waiting for its end. */
+  /** Sees whether Redis needs it, and begins without waiting for its end. Never rejects. */
   async look(): Promise<void> {
     if (this.#running || this.#stopped) return
-    // here and not at boot: the database need not be there then
-    if (!this.timers.isOpen) this.timers.open(await this.fires.installation(this.database))
-    if (!(await this.timers.mustRefill())) return
-    this.run().catch((err: unknown) => this.log.warn({ err }, 'timers could not be set; the sweep finds what is due'))
+    try {
+      // here and not at boot: the database need not be there then
+      if (!this.timers.isOpen) this.timers.open(await this.fires.installation(this.database))
+      if (await this.timers.mustRefill()) this.run().catch((err: unknown) => this.#failed(err))
+    } catch (err) {
+      this.#failed(err)
+    }
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#running?.catch(() => undefined)
+  }
+
+  #failed(err: unknown): void {
+    this.log.warn({ err }, 'timers could not be set; the sweep finds what is due')
   }
 
   async #fill(): Promise<number> {

@@ -48,6 +48,7 @@ export class Timers {
   #sentinel = ''
   #prefix = ''
   #ring: (cron: string, due: number) => void = () => undefined
+  #ready: () => void = () => undefined
   #closed = false
   /** Something may not have reached Redis since timers were last set as a whole. */
   #behind = true
@@ -62,6 +63,11 @@ export class Timers {
   /** Calls back when a schedule is due, or was at `due` (ms). */
   onRing(ring: (cron: string, due: number) => void): void {
     this.#ring = ring
+  }
+
+  /** Calls back when Redis is there, at first and again. */
+  onReady(look: () => void): void {
+    this.#ready = look
   }
 
   get isOpen(): boolean {
@@ -85,6 +91,7 @@ export class Timers {
       maxRetriesPerRequest: 0,
       commandTimeout: patience,
     })
+    this.#commands.on('ready', () => this.#ready())
     this.#fetching = this.#client(url, { connectionName: 'svc scheduler timers', maxRetriesPerRequest: null })
     this.#queue = new Queue<Ring>(queueName, {
       connection: this.#commands,
@@ -193,7 +200,8 @@ export class Timers {
   async #attempt(work: (queue: Queue<Ring>, redis: Redis) => Promise<void>, probe = false): Promise<boolean> {
     const [queue, redis] = [this.#queue, this.#commands]
     if (!queue || !redis || this.#closed) return false
-    if (this.#away && !probe) {
+    // one that is about to connect says by itself when it fails
+    if (redis.status !== 'ready' || (this.#away && !probe)) {
       this.#behind = true
       return false
     }
