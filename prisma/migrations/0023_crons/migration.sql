@@ -49,6 +49,7 @@ CREATE TABLE scheduler.crons (
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX crons_next_due_idx ON scheduler.crons (next_due, id) WHERE next_due IS NOT NULL;
 CREATE INDEX crons_created_at_idx ON scheduler.crons (created_at DESC, id DESC);
+CREATE INDEX crons_status_created_at_idx ON scheduler.crons (status, created_at DESC, id DESC);
 CREATE INDEX crons_owner_node_id_idx ON scheduler.crons (owner_node_id, created_at DESC, id DESC) WHERE owner_node_id IS NOT NULL;
 CREATE INDEX crons_owner_path_idx ON scheduler.crons USING gin (owner_path);
 CREATE INDEX crons_target_node_id_idx ON scheduler.crons (target_node_id) WHERE target_node_id IS NOT NULL;

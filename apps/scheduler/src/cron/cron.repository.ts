@@ -86,6 +86,7 @@ export class CronRepository {
    * @throws SvcError quota_exceeded
    */
   async requireRoom(tx: Tx, of: Pick<CronRecord, 'owner_node_id' | 'app_id'>): Promise<void> {
+    if (of.owner_node_id === null && of.app_id === null) return
     const [row] = await tx.query<{ of_node: number; of_app: number }>(
       `SELECT (SELECT count(*) FROM scheduler.crons WHERE owner_node_id = $1 AND status IN ('active', 'paused')) AS of_node,
               (SELECT count(*) FROM scheduler.crons WHERE app_id = $2 AND status IN ('active', 'paused')) AS of_app`,
