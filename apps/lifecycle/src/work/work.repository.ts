@@ -126,7 +126,7 @@ export class WorkRepository {
 
   /**
    * For each of these, by its place: what is marked of that turn and the next ones, a bounded number. The status is cut out
-   * of the text: Postgres reads no JSON that holds U+0000, which the last words of a program may.
+   * of the entry's text, which may be long; and one that holds U+0000 is nothing that Postgres would parse.
    */
   async marks(
     reader: Reader,
