@@ -78,11 +78,23 @@ const faultStates: Readonly<Partial<Record<LedgerState, string>>> = {
   late: 'f.ended_at IS NOT NULL',
 }
 
-/** An episode that another one took up is told by that one; one that a cancel ended was not made up for. */
+/**
+ * An episode that another one took up is told by that one; one that a cancel ended was not made up for. Asked of n, so
+ * that it is asked of those nodes alone that are in view.
+ */
 const wentOn = `(f.ended_at IS NULL OR NOT EXISTS (
-    SELECT 1 FROM canvas.faults next WHERE next.node_id = f.node_id AND next.ord > f.ord AND next.since <= f.ended_at)
+    SELECT 1 FROM canvas.faults next WHERE next.node_id = n.id AND next.ord > f.ord AND next.since <= f.ended_at)
   AND NOT EXISTS (
-    SELECT 1 FROM canvas.transitions t WHERE t.node_id = f.node_id AND t.event = 'cancel' AND t.at = f.ended_at))`
+    SELECT 1 FROM canvas.transitions t WHERE t.node_id = n.id AND t.event = 'cancel' AND t.at = f.ended_at))`
+
+const faultsOfAll = 'canvas.faults f JOIN canvas.nodes n ON n.id = f.node_id'
+
+/** Read node by node (OFFSET 0 holds the planner to it): few nodes have few faults, which may be old among those of all. */
+const faultsOfNode = 'SELECT * FROM canvas.faults WHERE faults.node_id = n.id OFFSET 0'
+
+/** Whether a view is about one node or one tree. */
+const isNarrow = ({ horizon, nodeId }: LedgerView): boolean =>
+  nodeId !== undefined || horizon.rootId !== undefined || horizon.ids !== undefined
 
 /** Of the node n: when its status last changed. */
 const moved = '(SELECT t.at FROM canvas.transitions t WHERE t.node_id = n.id ORDER BY t.version DESC LIMIT 1)'
@@ -106,7 +118,7 @@ export class LedgerRepository {
       id: "('fault_' || lpad(f.ord::text, 19, '0'))",
       order: `${at} DESC, f.ord DESC`,
       columns: 'f.kind, f.message, f.tries, f.since, f.ended_at, n.fault',
-      from: 'canvas.faults f JOIN canvas.nodes n ON n.id = f.node_id',
+      from: isNarrow(view) ? `canvas.nodes n CROSS JOIN LATERAL (${faultsOfNode}) f` : faultsOfAll,
       conditions,
     })
   }
