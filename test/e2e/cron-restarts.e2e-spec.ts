@@ -54,7 +54,7 @@ describe('a Redis that is emptied', () => {
         client.crons.create({ name, schedule: at(1500 + 50 * index), action: counting(name) }),
       ),
     )
-    const far = await client.crons.create({ schedule: { at: '2060-01-01T00:00:00Z' }, action: counting('never') })
+    const far = await client.crons.create({ schedule: { at: '2060-01-01T00:00:00.000Z' }, action: counting('never') })
 
     await redis.flushall()
 
@@ -159,8 +159,8 @@ describe('a daemon that is killed', () => {
     const daily = { cron: '0 9 * * MON-FRI', tz: 'Europe/Berlin' }
     const made = [
       await client.crons.create({ schedule: daily, action, jitter_s: 30, missed: 'all', overlap: 'queue' }),
-      await client.crons.create({ schedule: { every: 86_400 }, action, end_at: '2060-01-01T00:00:00Z' }),
-      await client.crons.create({ schedule: { at: '2060-01-01T00:00:00Z' }, action }),
+      await client.crons.create({ schedule: { every: 86_400 }, action, end_at: '2060-01-01T00:00:00.000Z' }),
+      await client.crons.create({ schedule: { at: '2060-01-01T00:00:00.000Z' }, action }),
     ]
     await client.crons.pause(made[1]?.id as string)
     const all = async () => (await client.request<{ data: Cron[] }>('GET', '/v1/crons?limit=200')).data

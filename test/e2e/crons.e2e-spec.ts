@@ -101,7 +101,7 @@ describe('a schedule', () => {
       expect(local).toMatch(/T00:00:00.*\+09:00/)
     }
     const schedule = { cron: '30 2 * * *', tz: 'Europe/Berlin' }
-    const before = { schedule, start_at: '2061-03-26T00:00:00Z', count: 2 }
+    const before = { schedule, start_at: '2061-03-26T00:00:00.000Z', count: 2 }
     // the clock is put forward at two that night
     const { body } = await stage.owner('POST /v1/crons/preview', before)
     expect(body.data).toHaveLength(2)
@@ -139,7 +139,7 @@ describe('an action', () => {
 
     const fire = await endOf(id)
 
-    expect(fire).toMatchObject({ status: 'succeeded', node_id: node, message_id: expect.stringMatching(/^mail_/) })
+    expect(fire).toMatchObject({ status: 'succeeded', node_id: node, message_id: expect.stringMatching(/^msg_/) })
     const asked = stage.mock.requests().filter(({ body }) => JSON.stringify(body.messages).includes('nine o’clock'))
     expect(asked).toHaveLength(1)
     expect((await stage.client.nodes.retrieve(node)).status).toBe('idle')
@@ -278,7 +278,7 @@ describe('a node that ends', () => {
       exec: { argv: ['sh', '-c', 'until [ -e enough ]; do sleep 0.02; done'] },
     })
     const of = (schedule: CronCreate['schedule']) => arm({ owner_node_id: node.id, schedule, action: message(node.id) })
-    const [once, again] = [await of({ at: '2060-01-01T00:00:00Z' }), await of(everyHour)]
+    const [once, again] = [await of({ at: '2060-01-01T00:00:00.000Z' }), await of(everyHour)]
     writeFileSync(join(cwd, 'enough'), '')
     await stage.client.nodes.waitForOutcome(node.id)
 

@@ -12,7 +12,7 @@ const nobody = 'node_01jd0000000000000000000000'
 const noCron = 'cron_01jd0000000000000000000000'
 
 /** When schedules are to fire that are armed: later than any run. */
-const far = '2060-01-01T00:00:00Z'
+const far = '2060-01-01T00:00:00.000Z'
 
 const isOfCrons = ({ path }: Operation): boolean => path?.startsWith('/v1/crons') === true
 

@@ -55,10 +55,16 @@ export const scheduleTries = () => [
     held: (said) => said.every(hidden),
   },
   {
-    name: 'a schedule whose node or command is elsewhere',
+    name: 'a schedule whose node is elsewhere',
     why: 'what a schedule makes works where its maker may write',
-    attempt: () => Promise.all(places.flatMap((at) => [arm(node({ cwd: at })), arm(bash(at))])),
+    attempt: () => Promise.all(places.map((at) => arm(node({ cwd: at })))),
     held: (said) => said.every(outside),
+  },
+  {
+    name: 'a schedule whose command is elsewhere',
+    why: 'it sees what a command of the node would see, where the same path may be another place',
+    attempt: () => Promise.all(places.map((at) => arm(bash(at)).then(fired))),
+    held: (said) => said.every((one) => knowsNothing(one) && /path_outside_scope|failed/.test(one)),
   },
   {
     name: 'a schedule whose node may do more',
