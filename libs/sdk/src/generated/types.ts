@@ -168,11 +168,13 @@ export interface AttentionCountsBody {
 }
 
 export interface AttentionItem {
-  type: 'fault' | 'hanging' | 'ticket'
-  /** The node that it is about; null for a ticket that no node asked. */
+  type: 'fault' | 'hanging' | 'ticket' | 'schedule'
+  /** The node that it is about; null where no node asked or armed it. */
   node_id: string | null
   /** Of a ticket: the request that is open. */
   request_id: string | null
+  /** Of a schedule that was paused since its work fails. */
+  cron_id: string | null
   node_name: string | null
   node_kind: string | null
   status: 'active' | 'idle' | 'done' | 'dead' | 'canceled' | null
