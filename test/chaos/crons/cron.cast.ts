@@ -39,7 +39,7 @@ export class CronHand {
   /** Carries out the fate of a schedule around its slot. @param began when its round did, ms since the epoch */
   async follow(cron: ArmedCron, began: number): Promise<void> {
     const { fate, due, moment } = cron.plan
-    if (fate === 'left' || due === null || cron.id === null) return
+    if (fate === 'left' || cron.id === null) return
     await reached(began + due + moment)
     if (fate === 'deleted') await this.delete(cron)
     if (fate === 'run') await this.run(cron)

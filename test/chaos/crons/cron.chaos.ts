@@ -84,7 +84,7 @@ const theEnd = async (
   crons: readonly ArmedCron[],
 ): Promise<{ lines: FireLine[]; violations: string[] }> => {
   const hand = new CronHand(client, `end-${seed}`)
-  for (const cron of standing.filter(({ plan }) => plan.due === null)) await hand.pause(cron)
+  for (const cron of standing.filter(({ plan }) => plan.course === 'each_minute')) await hand.pause(cron)
   const database = await daemon.database()
   try {
     const rest = await emptied('the rest of all schedules', () => broken(database, cronRestRules))

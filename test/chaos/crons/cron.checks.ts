@@ -39,12 +39,18 @@ const slots = ({ plan, byHand, deleted, since }: ArmedCron, lines: readonly Fire
     manual.toSorted().join() === byHand.toSorted().join(),
     `fired by hand at ${byHand}, but the lines are at ${manual}`,
   )
-  if (plan.due === null) return [...found, ...minutes(since, scheduled)]
+  if (plan.course === 'each_minute') return [...found, ...minutes(since, scheduled)]
+  if (plan.course === 'far')
+    return [...found, ...must(scheduled.length === 0, `it is not due, but ${scheduled[0]?.slot} was`)]
   const { at } = plan.body.schedule as { at?: string }
   const told = scheduled.map((line) => line.slot)
-  const right = told.join() === at || (deleted && told.length === 0)
+  const right = told.join() === at || (told.length === 0 && (deleted || hasGone({ plan }, lines)))
   return [...found, ...must(right, `its slot is ${at}, but the lines are at ${told}`)]
 }
+
+/** Whether its first success was to be its end, which one by hand may have been before its slot. */
+export const hasGone = ({ plan }: Pick<ArmedCron, 'plan'>, lines: readonly FireLine[]): boolean =>
+  plan.body.delete_after_run === true && lines.some(({ status }) => status === 'succeeded')
 
 const minute = 60_000
 

@@ -3,7 +3,7 @@ import type { AdminConnection } from '#common/testing/admin-connection.js'
 import type { Client } from '#sdk/index.js'
 import { must } from '../stage.js'
 import type { ArmedCron } from './cron.cast.js'
-import { cronViolations, type Effects } from './cron.checks.js'
+import { cronViolations, type Effects, hasGone } from './cron.checks.js'
 import { type FireLine, readLines } from './cron.lines.js'
 
 /** What doesn't hold of these schedules, which have come to rest, and their lines. */
@@ -47,12 +47,12 @@ const record = (
   lines: readonly FireLine[],
   rows: readonly { id: string; status: string }[],
 ): string[] => {
-  const { tag, body, due } = plan
+  const { tag, course } = plan
   if (id === null) return must(rows.length === 0, `${tag} was refused, but ${JSON.stringify(rows)} is there`)
-  const gone = deleted || (body.delete_after_run === true && lines.some(({ status }) => status === 'succeeded'))
-  if (gone) return must(rows.length === 0, `${tag} has gone, but ${JSON.stringify(rows)} is there`)
+  if (deleted || hasGone({ plan }, lines))
+    return must(rows.length === 0, `${tag} has gone, but ${JSON.stringify(rows)} is there`)
   if (rows.length !== 1 || rows[0]?.id !== id) return [`${tag} is ${JSON.stringify(rows)} instead of ${id}`]
-  if (due === null) return []
+  if (course !== 'once') return []
   const last = lines.filter(({ trigger, fired }) => trigger === 'schedule' && fired).at(-1)
   const wanted = last && ['failed', 'unknown'].includes(last.status) ? 'failed' : 'completed'
   return must(

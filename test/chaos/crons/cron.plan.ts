@@ -11,14 +11,18 @@ export type ActionKind = (typeof actionKinds)[number]
 export const fates = ['left', 'deleted', 'paused', 'run'] as const
 export type Fate = (typeof fates)[number]
 
+/** `far`: no slot of it comes while the run goes on. */
+export type Course = 'once' | 'each_minute' | 'far'
+
 /** A schedule that is to be armed, with what is known of it beforehand. */
 export interface CronPlan {
   /** Names the schedule and all that comes of it. */
   readonly tag: string
   readonly kind: ActionKind
   readonly body: Record<string, unknown>
-  /** ms after the beginning of the round; null: each minute. */
-  readonly due: number | null
+  readonly course: Course
+  /** Its one slot, in ms after the beginning of the round. */
+  readonly due: number
   /** Where its command or program appends a line each time that it runs. */
   readonly effects: string
   /** What the command or program exits with. */
@@ -75,13 +79,22 @@ const planOf = (
   tag: string,
   kind: ActionKind,
   schedule: Record<string, unknown>,
-  more: Pick<CronPlan, 'due' | 'exit' | 'fate' | 'moment'>,
+  more: Pick<CronPlan, 'course'> & Partial<Pick<CronPlan, 'due' | 'exit' | 'fate' | 'moment'>>,
   scene: Scene,
   random: Random,
 ): CronPlan => {
-  const effects = join(scene.directory, tag)
-  const action = actionOf({ tag, kind, effects, exit: more.exit }, scene, random)
-  return { tag, kind, effects, ...more, body: { name: tag, schedule, action, ...policiesOf(random) } }
+  const own = {
+    tag,
+    kind,
+    effects: join(scene.directory, tag),
+    due: 0,
+    exit: 0,
+    fate: 'left' as const,
+    moment: 0,
+    ...more,
+  }
+  const action = actionOf(own, scene, random)
+  return { ...own, body: { name: tag, schedule, action, ...policiesOf(random) } }
 }
 
 /** What each round has at least, one schedule a line. */
@@ -109,6 +122,7 @@ export const roundPlans = (round: number, began: number, scene: Scene, random: R
       kind,
       { at: new Date(began + due).toISOString() },
       {
+        course: 'once',
         due,
         exit: random.between(1, 6) === 1 ? 3 : 0,
         fate: roundFates[at] ?? 'left',
@@ -124,21 +138,14 @@ export const roundPlans = (round: number, began: number, scene: Scene, random: R
 export const minutePlans = (scene: Scene, random: Random): CronPlan[] =>
   actionKinds.flatMap((kind) =>
     [1, 2].map((at) =>
-      planOf(
-        `minute-${at}-${kind}`,
-        kind,
-        { cron: '* * * * *' },
-        { due: null, exit: 0, fate: 'left', moment: 0 },
-        scene,
-        random,
-      ),
+      planOf(`minute-${at}-${kind}`, kind, { cron: '* * * * *' }, { course: 'each_minute' }, scene, random),
     ),
   )
 
 /** Schedules that stay armed for the whole run: their timers must survive everything. */
 export const farPlans = (count: number, began: number, scene: Scene, random: Random): CronPlan[] =>
   Array.from({ length: count }, (_, at) => {
-    const due = (30 + at) * 86_400_000
-    const schedule = at % 2 ? { every: 365 * 86_400 } : { at: new Date(began + due).toISOString() }
-    return planOf(`far-${at + 1}`, 'bash', schedule, { due, exit: 0, fate: 'left', moment: 0 }, scene, random)
+    const moment = began + (30 + at) * 86_400_000
+    const schedule = at % 2 ? { every: 365 * 86_400 } : { at: new Date(moment).toISOString() }
+    return planOf(`far-${at + 1}`, 'bash', schedule, { course: 'far' }, scene, random)
   })

@@ -38,7 +38,7 @@ export const runCronRound = async (stage: CronStage, round: number): Promise<Cro
   const began = systemClock.now()
   const random = new Random(seed, round)
   const plans = roundPlans(round, began, scene, random)
-  const slots = plans.flatMap(({ due }) => due ?? [])
+  const slots = plans.map(({ due }) => due)
   const faults = cronFaultsOf(round, slots, (cycle) => new Random(seed, -1 - cycle), random)
   const hand = new CronHand(client, `round-${seed}-${round}`)
   const crons: ArmedCron[] = []
@@ -47,7 +47,7 @@ export const runCronRound = async (stage: CronStage, round: number): Promise<Cro
     crons.push(cron)
     await hand.follow(cron, began)
   })
-  const minutes = standing.filter(({ plan }) => plan.due === null)
+  const minutes = standing.filter(({ plan }) => plan.course === 'each_minute')
   const byHand = reached(began + random.pick(slots)).then(() => hand.run(random.pick(minutes)))
   const blows = faults.map((fault) => carryOutCronFault(daemon, timers, began, fault))
   const outcomes = await Promise.allSettled([...lives, byHand, ...blows])
