@@ -22,12 +22,10 @@ export class Refill {
     private readonly log: Logger,
   ) {}
 
-  /** Answers how many timers were set. While one goes on another is the same. */
-  run(): Promise<number> {
-    this.#running ??= this.#fill().finally(() => {
-      this.#running = undefined
-    })
-    return this.#running
+  /** Answers how many timers were set. One that is under way, which may have passed what is asked for, is waited for first. */
+  async run(): Promise<number> {
+    while (this.#running) await this.#running.catch(() => undefined)
+    return this.#begin()
   }
 
   /** Sees whether Redis needs it, and begins without waiting for its end. Never rejects. */
@@ -36,7 +34,7 @@ export class Refill {
     try {
       // here and not at boot: the database need not be there then
       if (!this.timers.isOpen) this.timers.open(await this.fires.installation(this.database))
-      if (await this.timers.mustRefill()) this.run().catch((err: unknown) => this.#failed(err))
+      if ((await this.timers.mustRefill()) && !this.#running) this.#begin().catch((err: unknown) => this.#failed(err))
     } catch (err) {
       this.#failed(err)
     }
@@ -45,6 +43,13 @@ export class Refill {
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#running?.catch(() => undefined)
+  }
+
+  #begin(): Promise<number> {
+    this.#running = this.#fill().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
   }
 
   #failed(err: unknown): void {

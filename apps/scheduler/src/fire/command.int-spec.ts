@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import type { Cron } from '#common/contract/cron.schema.js'
+import { contract, type OutputOf } from '#common/contract/index.js'
+import type { Context } from '#common/kernel/context.js'
+import { SvcError } from '#common/kernel/errors.js'
+import { joinBus, type TestPeer } from '#common/testing/bus.js'
+import { waitFor } from '#common/testing/wait-for.js'
+import { nodeCall, SchedulerUnderTest } from '../../../../test/support/scheduler-service.js'
+import { writeFire } from './fire.fixture.js'
+
+const bash = contract['bash.run']
+type Result = OutputOf<typeof bash>
+
+let scheduler: SchedulerUnderTest
+let host: TestPeer | undefined
+let asked: { ctx: Context; input: unknown }[]
+let answer: (ctx: Context) => Promise<Result> | Result
+
+const done: Result = {
+  exit_code: 0,
+  signal: null,
+  stdout: 'out\n',
+  stderr: 'err\n',
+  truncated: false,
+  duration_ms: 1,
+  timed_out: false,
+}
+
+const joinHost = async (): Promise<void> => {
+  host = await joinBus(scheduler.nats, 'host', {
+    operations: [bash],
+    hostId: 'local',
+    handlers: {
+      [bash.name]: async (ctx: Context, input: unknown) => {
+        asked.push({ ctx, input })
+        return answer(ctx)
+      },
+    },
+  })
+}
+
+beforeEach(async () => {
+  asked = []
+  answer = () => done
+  scheduler = await SchedulerUnderTest.start()
+})
+afterEach(async () => {
+  await host?.close()
+  host = undefined
+  await scheduler.stop()
+})
+
+const action = { type: 'bash' as const, cwd: '/tmp', command: 'make', timeout: 60_000 }
+const command = (more = {}, ctx?: Context): Promise<Cron> => scheduler.create({ action, ...more }, ctx)
+const run = ({ id }: Cron): Promise<unknown> => scheduler.call('crons.run', { id })
+
+describe('the command of a schedule', () => {
+  it('runs on the host for whom it was made, under a key of its own', async () => {
+    await joinHost()
+    const node = scheduler.work.node()
+    const cron = await command({}, nodeCall(node))
+    await run(cron)
+    const { slot } = await scheduler.until(cron.id, 'succeeded')
+    const [{ ctx, input } = { ctx: undefined, input: undefined }] = asked
+    expect(input).toEqual({ cwd: '/tmp', command: 'make', timeout: 60_000 })
+    expect(ctx?.idempotencyKey).toBe(`cron:${cron.id}:${Date.parse(slot)}`)
+    expect(ctx?.actor).toMatchObject({ kind: 'node', principal: `node:${node}`, nodeId: node, generation: 1 })
+  })
+
+  it('has succeeded with exit code 0, and its output is kept', async () => {
+    await joinHost()
+    const cron = await command()
+    await run(cron)
+    expect(await scheduler.until(cron.id, 'succeeded')).toMatchObject({
+      exit_code: 0,
+      output: 'out\nerr\n',
+      error: null,
+      node_id: null,
+    })
+  })
+
+  it.each([
+    [{ exit_code: 3 }, 3, /exit code 3/],
+    [{ exit_code: null, signal: 'SIGKILL' }, null, /SIGKILL/],
+    [{ exit_code: null, signal: 'SIGKILL', timed_out: true }, null, /out of time/],
+  ])('has failed with %o, of whose output the end is kept', async (end, exit, message) => {
+    await joinHost()
+    answer = () => ({ ...done, stdout: 'x'.repeat(9000), stderr: 'last', ...end })
+    const cron = await command()
+    await run(cron)
+    const fire = await scheduler.until(cron.id, 'failed')
+    expect(fire).toMatchObject({
+      cause: 'work_failed',
+      exit_code: exit,
+      error: { code: 'command_failed', message: expect.stringMatching(message) },
+    })
+    expect(fire.output).toMatch(/^x{3996}last$/)
+    expect(await scheduler.retrieve(cron.id)).toMatchObject({ consecutive_failures: 1 })
+  })
+
+  it('is shown as running while it takes its time, and is held by its process', async () => {
+    await joinHost()
+    let end: (result: Result) => void = () => undefined
+    answer = () => new Promise((resolve) => (end = resolve))
+    const cron = await command()
+    await run(cron)
+    await scheduler.until(cron.id, 'running')
+    for (const _ of [1, 2, 3]) {
+      scheduler.clock.advance(6000)
+      await waitFor(async () => {
+        const [row] = await scheduler.database.query<{ held: string }>('SELECT held_until AS held FROM scheduler.fires')
+        return new Date(String(row?.held)).getTime() > scheduler.clock.now() + 10_000
+      })
+    }
+    expect(asked).toHaveLength(1)
+    end(done)
+    await scheduler.until(cron.id, 'succeeded')
+  })
+
+  it('waits for its host, and runs when that is there', async () => {
+    const cron = await command()
+    await run(cron)
+    await waitFor(async () => (await scheduler.fires(cron.id))[0]?.error?.code === 'service_unavailable')
+    await joinHost()
+    scheduler.clock.advance(10_000)
+    await scheduler.until(cron.id, 'succeeded')
+    expect(asked).toHaveLength(1)
+  })
+
+  it('waits where as many run as may', async () => {
+    await joinHost()
+    answer = () => {
+      if (asked.length > 1) return done
+      throw new SvcError('quota_exceeded', undefined, { limit: 1, retry_after_ms: 1000 })
+    }
+    const cron = await command()
+    await run(cron)
+    await waitFor(async () => (await scheduler.fires(cron.id))[0]?.error?.code === 'quota_exceeded')
+    scheduler.clock.advance(10_000)
+    await scheduler.until(cron.id, 'succeeded')
+  })
+
+  it('has failed when the host refuses it', async () => {
+    await joinHost()
+    answer = () => {
+      throw new SvcError('path_outside_scope')
+    }
+    const cron = await command()
+    await run(cron)
+    expect(await scheduler.until(cron.id, 'failed')).toMatchObject({
+      cause: 'refused',
+      error: { code: 'path_outside_scope' },
+    })
+  })
+
+  it('that was cut off is never run again: how it ended is unknown', async () => {
+    await joinHost()
+    answer = () => {
+      throw new SvcError('outcome_unknown')
+    }
+    const cron = await command()
+    await run(cron)
+    expect(await scheduler.until(cron.id, 'unknown')).toMatchObject({ cause: 'outcome_unknown' })
+    expect(asked).toHaveLength(1)
+    expect(await scheduler.retrieve(cron.id)).toMatchObject({ consecutive_failures: 1 })
+  })
+})
+
+describe('the command of a process that died', () => {
+  const slot = new Date(Math.floor(Date.now() / 1000) * 1000)
+  const left = async (): Promise<Cron> => {
+    await joinHost()
+    const cron = await command()
+    const before = new Date(scheduler.clock.now() - 1000)
+    await writeFire(scheduler.database, cron, {
+      slot,
+      status: 'running',
+      fired_at: slot,
+      attempts: 1,
+      held_until: before,
+    })
+    return cron
+  }
+
+  it('is asked for under the same key, and its answer is waited for while it runs', async () => {
+    answer = () => {
+      if (asked.length > 2) return done
+      throw new SvcError('idempotency_in_progress')
+    }
+    const cron = await left()
+    expect(await scheduler.until(cron.id, 'succeeded')).toMatchObject({ fired_at: slot.toISOString(), exit_code: 0 })
+    expect(new Set(asked.map(({ ctx }) => ctx.idempotencyKey))).toEqual(new Set([`cron:${cron.id}:${slot.getTime()}`]))
+  })
+
+  it('is unknown when its schedule is gone, so that nobody can ask', async () => {
+    const cron = await command()
+    await writeFire(scheduler.database, cron, {
+      slot,
+      status: 'running',
+      fired_at: slot,
+      attempts: 1,
+      held_until: new Date(slot.getTime() + 60_000),
+    })
+    await scheduler.call('crons.delete', { id: cron.id })
+    scheduler.clock.advance(120_000)
+    const row = await waitFor(async () => {
+      const [found] = await scheduler.database.query('SELECT status, cause FROM scheduler.fires')
+      return found?.status === 'running' ? null : found
+    })
+    expect(row).toEqual({ status: 'unknown', cause: 'outcome_unknown' })
+  })
+})
