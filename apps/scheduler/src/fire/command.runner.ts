@@ -5,7 +5,7 @@ import { type Clock, pause } from '#common/kernel/clock.js'
 import type { Settings } from '#common/kernel/config.js'
 import { type Actor, type Context, systemContext } from '#common/kernel/context.js'
 import type { Database } from '#common/kernel/database/database.js'
-import { hasCode, type SvcError } from '#common/kernel/errors.js'
+import { hasCode, isSvcError, type SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { PUNCTUAL } from '../schedule/slot.plan.js'
 import { ledgerOf } from './fire.ledger.js'
@@ -34,6 +34,20 @@ const renewEvery = lease / 3
 /** Ms between two questions for the answer of a command that runs already under its key. */
 const askEvery = 1000
 
+/** A try without an answer, which its host may have heard: its firing is that of a command that ran, as far as one knows. */
+export class UnseenCommand extends Error {
+  constructor(
+    readonly fire: HeldFire,
+    readonly reason: unknown,
+  ) {
+    super('The answer to a command did not come.', { cause: reason })
+  }
+}
+
+/** Whether a try before this one left no word of what became of it. */
+export const isUntold = ({ status, attempts, error }: HeldFire): boolean =>
+  status === 'starting' && attempts > 1 && error === null
+
 /**
  * Runs the command of a firing on its host, once for its key: when this process dies the next one asks the host under the
  * same key, which tells what the command said, that it goes on, or that it was cut off.
@@ -53,19 +67,21 @@ export class CommandRunner {
   /**
    * Waits for the command's end.
    *
-   * @throws what lifecycle or the host said that refused it, or that could not be asked
+   * @throws what lifecycle or the host said that refused it, or that could not be asked; UnseenCommand
    */
   async run(fire: HeldFire, { action, authority }: Order): Promise<FireEnd> {
     const standing = await this.bus.call(actor, systemContext('scheduler'), { by: authority }, { timeout: patience })
     const firedAt = new Date(this.clock.now())
-    const letGo = this.#hold(fire, firedAt)
+    const known = isUntold(fire) ? await this.#note(fire, firedAt) : fire
+    const letGo = this.#hold(known, firedAt)
     try {
       const { type: _, ...command } = action
-      const result = await this.#ask(contextFor(fire, authority, standing), command, standing)
-      return this.#ended(fire, result, firedAt)
+      const result = await this.#ask(contextFor(known, authority, standing), command, standing)
+      return this.#ended(known, result, firedAt)
     } catch (error) {
-      if (!hasCode(error, 'outcome_unknown')) throw error
-      return this.#lost(fire, error, firedAt)
+      if (hasCode(error, 'outcome_unknown')) return this.#lost(known, error, firedAt)
+      const left = mayRun(error) ? await this.#note(known, firedAt) : known
+      throw left === fire ? error : new UnseenCommand(left, error)
     } finally {
       letGo()
     }
@@ -93,16 +109,22 @@ export class CommandRunner {
     let callOff: () => void = () => undefined
     const renew = (): void => {
       if (this.#closed) return
-      const until = new Date(this.clock.now() + lease)
-      const held = fire.status === 'starting' ? fireMachine.apply(fire, 'begin') : fire
-      const shown = { ...held, ...firedSince(fire, firedAt) }
-      this.fires
-        .hold(this.database, { ...shown, ledger: ledgerOf(shown) }, until)
-        .catch((err: unknown) => this.log.warn({ err, key: workKeyOf(fire) }, 'a running command could not be noted'))
+      this.#note(fire, firedAt).catch((err: unknown) =>
+        this.log.warn({ err, key: workKeyOf(fire) }, 'a running command could not be noted'),
+      )
       callOff = this.clock.after(renewEvery, renew)
     }
     callOff = this.clock.after(shortCommand, renew)
     return () => callOff()
+  }
+
+  /** Records that it runs, and holds it for longer. */
+  async #note(fire: HeldFire, firedAt: Date): Promise<HeldFire> {
+    const held = fire.status === 'starting' ? fireMachine.apply(fire, 'begin') : fire
+    const shown = { ...held, ...firedSince(fire, firedAt) }
+    const noted = { ...shown, ledger: ledgerOf(shown) }
+    await this.fires.hold(this.database, noted, new Date(this.clock.now() + lease))
+    return noted
   }
 
   #ended(fire: HeldFire, result: Result, firedAt: Date): FireEnd {
@@ -138,6 +160,11 @@ const firedSince = (fire: HeldFire, firedAt: Date): Pick<HeldFire, 'cause' | 'fi
   const late = fired_at.getTime() - fire.due_at.getTime() > PUNCTUAL
   return { fired_at, cause: fire.cause ?? (late ? 'late' : null) }
 }
+
+/** Whether a host may have heard what failed so: not where nobody listened, nor where it refused. */
+const mayRun = (error: unknown): boolean =>
+  !isSvcError(error) ||
+  (error.facts.retryable && error.fields.delivered !== false && error.fields.retry_after_ms === undefined)
 
 const contextFor = (fire: HeldFire, by: Authority, { scopes, place, generation }: Standing): Context => {
   const actor: Actor = {

@@ -7,7 +7,7 @@ import { isSvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { PUNCTUAL } from '../schedule/slot.plan.js'
 import { Batcher } from './batcher.js'
-import type { CommandRunner } from './command.runner.js'
+import { type CommandRunner, isUntold, UnseenCommand } from './command.runner.js'
 import type { FireEnds } from './fire.end.service.js'
 import { ledgerOf } from './fire.ledger.js'
 import { fireMachine } from './fire.machine.js'
@@ -67,7 +67,8 @@ export class FireCarrier {
     try {
       await this.#try(fire)
     } catch (error) {
-      if (!this.#closed) await this.#failed(fire, error).catch((err: unknown) => this.#leave(fire, err))
+      const [known, why] = error instanceof UnseenCommand ? [error.fire, error.reason] : [fire, error]
+      if (!this.#closed) await this.#failed(known, why).catch((err: unknown) => this.#leave(known, err))
     }
   }
 
@@ -83,13 +84,14 @@ export class FireCarrier {
     const { action, authority } = fire
     if (!action || !authority) return this.#abandoned(fire)
     if (action.type === 'bash') return this.ends.end(await this.commands.run(fire, { action, authority }))
+    const asked = this.clock.now()
     const started = await this.bus.call(
       start,
       systemContext('scheduler'),
       { key: workKeyOf(fire), by: authority, action },
       { timeout: patience },
     )
-    this.#begun(fire, beginningOf(started))
+    this.#begun(fire, beginningOf(started, asked))
   }
 
   #begun(fire: HeldFire, beginning: Beginning): void {
@@ -158,8 +160,10 @@ export class FireCarrier {
       return
     }
     const work = await this.#stateOf(fire)
-    if (work.state === 'absent') this.ends.end({ ...keyOf(fire), event: 'cancel', cause: 'cron_ended', ended_at: now })
-    else this.#begun(fire, { fired_at: now, node_id: work.node_id, message_id: null })
+    if (work.state !== 'absent') this.#begun(fire, { fired_at: now, node_id: work.node_id, message_id: null })
+    // what lifecycle doesn't know may have been a command that a host was told
+    else if (isUntold(fire)) this.ends.end({ ...keyOf(fire), event: 'lose', cause: 'outcome_unknown', ended_at: now })
+    else this.ends.end({ ...keyOf(fire), event: 'cancel', cause: 'cron_ended', ended_at: now })
   }
 
   async #stateOf(fire: HeldFire): Promise<OutputOf<typeof states>['works'][number]> {
@@ -182,8 +186,9 @@ export class FireCarrier {
 
 const keyOf = ({ cron_id, slot }: FireRecord): Pick<FireRecord, 'cron_id' | 'slot'> => ({ cron_id, slot })
 
-const beginningOf = ({ accepted_at, node_id, message_id }: Started): Beginning => ({
-  fired_at: new Date(accepted_at),
+/** @param asked when it was asked for (ms): a try before that may have been heard already */
+const beginningOf = ({ accepted_at, node_id, message_id }: Started, asked: number): Beginning => ({
+  fired_at: new Date(Math.min(asked, Date.parse(accepted_at))),
   node_id,
   message_id,
 })

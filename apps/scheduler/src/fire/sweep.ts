@@ -83,7 +83,8 @@ export class Sweep {
       if (!this.#failing && !this.#stopped) this.log.warn({ err }, 'what is due could not be looked for; trying again')
       this.#failing = true
     }
-    await this.refill.look()
+    // not waited for: a Redis that says nothing must not hold this up
+    void this.refill.look()
   }
 
   /** Starts whose process died, or whose next try has come. */

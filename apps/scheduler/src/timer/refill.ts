@@ -13,6 +13,7 @@ const start = { due: new Date(0), id: '' }
  */
 export class Refill {
   #running: Promise<number> | undefined
+  #looking = false
   #stopped = false
 
   constructor(
@@ -30,13 +31,16 @@ export class Refill {
 
   /** Sees whether Redis needs it, and begins without waiting for its end. Never rejects. */
   async look(): Promise<void> {
-    if (this.#running || this.#stopped) return
+    if (this.#running || this.#looking || this.#stopped) return
+    this.#looking = true
     try {
       // here and not at boot: the database need not be there then
       if (!this.timers.isOpen) this.timers.open(await this.fires.installation(this.database))
       if ((await this.timers.mustRefill()) && !this.#running) this.#begin().catch((err: unknown) => this.#failed(err))
     } catch (err) {
       this.#failed(err)
+    } finally {
+      this.#looking = false
     }
   }
 
