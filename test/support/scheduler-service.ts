@@ -30,6 +30,8 @@ export interface SchedulerOptions {
   readonly settings?: Partial<Record<keyof Settings, unknown>>
   /** What tells it the time; one that the test can move unless given. */
   readonly clock?: Clock
+  /** Whether lifecycle is played; yes unless given: a suite may run the real one beside. */
+  readonly played?: boolean
   /** Whether a process of the service runs from the start; yes unless given. */
   readonly running?: boolean
 }
@@ -95,7 +97,7 @@ export class SchedulerUnderTest {
     const work = new PlayedWork(nats, options.clock ?? clock)
     const scheduler = new SchedulerUnderTest(database, dataDir, nats, redis.url, gateway, work, clock, options)
     try {
-      await work.join()
+      if (options.played ?? true) await work.join()
       if (options.running ?? true) await scheduler.another()
       return scheduler
     } catch (error) {
