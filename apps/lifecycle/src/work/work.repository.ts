@@ -73,6 +73,12 @@ export interface Engaged {
   readonly engagement: number
 }
 
+/** The piece of work that a node had at a version: from there on its transitions are read, and pieces of work counted. */
+export interface Since {
+  readonly version: number
+  readonly engagement: number
+}
+
 const columns = 'key, node_id, engagement, node_version, message_id, accepted_at'
 
 /** Marks of turns that are read of one node at once. */
@@ -130,35 +136,32 @@ export class WorkRepository {
    */
   async marks(
     reader: Reader,
-    from: readonly { readonly nodeId: string; readonly turn: number }[],
+    from: readonly { readonly nodeId: string; readonly turn: number; readonly since: Since }[],
   ): Promise<Map<number, TurnMark[]>> {
     if (from.length === 0) return new Map()
     const rows = await reader.query<MarkRow>(
       `SELECT asked.n::int AS n, mark.turn, mark.engagement, mark.status, mark.created_at, mark.intent
-         FROM unnest($1::text[], $2::int[]) WITH ORDINALITY AS asked (node_id, turn, n)
+         FROM unnest($1::text[], $2::int[], $3::int[]) WITH ORDINALITY AS asked (node_id, turn, since, n)
          CROSS JOIN LATERAL (
            SELECT j.turn, j.engagement, j.created_at, j.ord,
                   CASE WHEN j.type = 'turn_ended' THEN substring(j.payload::text FROM '"status":"([a-z]+)"') END AS status,
                   CASE WHEN j.type = 'turn_ended' THEN (
-                    SELECT t.intent FROM canvas.transitions t WHERE t.node_id = j.node_id AND t.at < j.created_at
+                    SELECT t.intent FROM canvas.transitions t
+                     WHERE t.node_id = j.node_id AND t.version >= asked.since AND t.at < j.created_at
                      ORDER BY t.version DESC LIMIT 1) END AS intent
              FROM canvas.journal j
             WHERE j.node_id = asked.node_id AND j.turn >= asked.turn AND j.type IN ('turn_started', 'turn_ended')
             ORDER BY j.turn, j.ord LIMIT ${marksAtOnce}) mark
         ORDER BY asked.n, mark.turn, mark.ord`,
-      [from.map(({ nodeId }) => nodeId), from.map(({ turn }) => turn)],
+      [from.map(({ nodeId }) => nodeId), from.map(({ turn }) => turn), from.map(({ since }) => since.version)],
     )
     return grouped(rows)
   }
 
   /**
-   * For each of these, by its place: how the node first ended in that piece of work. `since` names a piece of work that it
-   * had at a version, from where those that follow are counted.
+   * For each of these, by its place: how the node first ended in that piece of work.
    */
-  async endings(
-    reader: Reader,
-    asked: readonly (Engaged & { readonly since: { readonly version: number; readonly engagement: number } })[],
-  ): Promise<Map<number, Ending>> {
+  async endings(reader: Reader, asked: readonly (Engaged & { readonly since: Since })[]): Promise<Map<number, Ending>> {
     if (asked.length === 0) return new Map()
     const rows = await reader.query<Ending & { n: number }>(
       `SELECT asked.n::int AS n, ending.status, ending.at

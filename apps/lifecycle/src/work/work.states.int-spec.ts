@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { NodeCreate } from '#common/contract/index.js'
 import { systemContext } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
+import type { Reader } from '#common/kernel/database/tx.js'
 import {
   LifecycleUnderTest,
   ownerContext,
@@ -9,6 +11,7 @@ import {
 } from '../../../../test/support/lifecycle-service.js'
 import { Housekeeping } from '../housekeeping.js'
 import { Asking, byOwner, message, newKey, newNode } from './work.fixture.js'
+import { WorkRepository } from './work.repository.js'
 
 let lifecycle: LifecycleUnderTest
 let asking: Asking
@@ -263,6 +266,35 @@ describe('many works', () => {
     expect(found).toHaveLength(500)
     expect(found[250]).toMatchObject({ key, ...isDone })
     expect(found.filter(({ state }) => state === 'absent')).toHaveLength(499)
+  })
+})
+
+describe('the statements that tell it', () => {
+  it('find their rows by an index, however many there are', async () => {
+    const works = lifecycle.service.app.get(WorkRepository)
+    const database = lifecycle.service.app.get(Database)
+    const plans: string[] = []
+    const explaining: Reader = {
+      query: async (text, values) => {
+        const lines = await database.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`, values)
+        plans.push(lines.map((line) => line['QUERY PLAN']).join('\n'))
+        return []
+      },
+    }
+    const one = { nodeId: 'a', engagement: 1, turn: 1, since: { version: 1, engagement: 1 } }
+    await works.inHand(explaining, ['a'])
+    await works.marks(explaining, [one])
+    await works.endings(explaining, [one])
+    await works.faults(explaining, [one])
+    await works.older(explaining, new Date(0), { createdAt: new Date(0), id: '' }, 500)
+    expect(plans).toEqual([
+      expect.stringMatching(/works_pkey.*mail_pkey.*nodes_pkey/s),
+      expect.stringMatching(/journal_turns_idx.*transitions_pkey/s),
+      expect.stringMatching(/transitions_pkey/),
+      expect.stringMatching(/faults_node_id_ord_idx/),
+      expect.stringMatching(/works_accepted_at_idx/),
+    ])
+    for (const plan of plans) expect(plan).not.toMatch(/Seq Scan/)
   })
 })
 

@@ -3,7 +3,15 @@ import { contract, type InputOf, type OutputOf } from '#common/contract/index.js
 import type { Context } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
 import { Writer } from '#common/kernel/database/writer.js'
-import { marksAtOnce, type TurnMark, type WorkInHand, WorkRepository } from './work.repository.js'
+import {
+  type Ending,
+  type FaultText,
+  marksAtOnce,
+  type Since,
+  type TurnMark,
+  type WorkInHand,
+  WorkRepository,
+} from './work.repository.js'
 import { type Course, conclusionOf, mayHaveEnded, stateOfCourse, stateOfMail, type WorkState } from './work.state.js'
 
 const states = contract['lifecycle.work.states']
@@ -12,11 +20,12 @@ type Answer = OutputOf<typeof states>['works'][number]
 /** Works that are looked at together when old ones are forgotten. */
 const page = 500
 
-/** One that was taken in: where its mail is, and from which turn on it is to be followed. */
+/** One that was taken in: where its mail is, and from which turn and from where in the node's record on it is followed. */
 interface Taken {
   readonly work: WorkInHand
   readonly nodeId: string
   readonly turn: number
+  readonly since: Since
 }
 
 /**
@@ -67,7 +76,9 @@ export class WorkStates {
     for (const work of works) {
       const state = stateOfMail(work)
       if (state) known.set(work.key, { work, state })
-      else if (work.mail) taken.push({ work, nodeId: work.mail.node_id, turn: work.mail.turn ?? 0 })
+      else if (work.mail) {
+        taken.push({ work, nodeId: work.mail.node_id, turn: work.mail.turn ?? 0, since: sinceOf(work) })
+      }
     }
     for (const [at, state] of (await this.settled(taken)).entries()) {
       const { work } = taken[at] as Taken
@@ -78,34 +89,31 @@ export class WorkStates {
 
   private async settled(taken: readonly Taken[]): Promise<WorkState[]> {
     const courses = await this.courses(taken)
-    const open = taken.flatMap(({ work, nodeId }, at) => {
+    const open = taken.flatMap(({ work, nodeId, since }, at) => {
       const course = courses[at] as Course
-      return !course.conclusion && mayHaveEnded(work, course) ? [{ at, work, nodeId, course }] : []
+      const { engagement, conclusion } = course
+      return !conclusion && mayHaveEnded(work, course) ? [{ at, nodeId, engagement, since }] : []
     })
-    const asked = open.map(({ work, nodeId, course: { engagement } }) => {
-      // a successor is another node: its record is told from its beginning
-      const own = nodeId === work.node_id
-      const since = own ? { version: work.node_version, engagement: work.engagement } : { version: 0, engagement: 1 }
-      return { nodeId, engagement, since }
-    })
-    const endings = await this.works.endings(this.database, asked)
-    const dead = asked.filter((_, n) => endings.get(n)?.status === 'dead')
-    const faults = await this.works.faults(this.database, dead)
-    const placeOf = new Map(open.map(({ at }, n) => [at, n]))
-    return taken.map(({ work }, at) => {
-      const n = placeOf.get(at) ?? -1
-      const fault = faults.get(dead.indexOf(asked[n] as (typeof asked)[number]))
-      return stateOfCourse(work, courses[at] as Course, endings.get(n), fault)
-    })
+    const endings = new Map<number, Ending>()
+    for (const [n, ending] of await this.works.endings(this.database, open)) {
+      endings.set((open[n] as (typeof open)[number]).at, ending)
+    }
+    const dead = open.filter(({ at }) => endings.get(at)?.status === 'dead')
+    const faults = new Map<number, FaultText>()
+    for (const [n, fault] of await this.works.faults(this.database, dead)) {
+      faults.set((dead[n] as (typeof dead)[number]).at, fault)
+    }
+    return taken.map(({ work }, at) => stateOfCourse(work, courses[at] as Course, endings.get(at), faults.get(at)))
   }
 
   /** Follows each into its turn, and a resident's through tries and contexts. Few statements: most need one page of marks. */
   private async courses(taken: readonly Taken[]): Promise<Course[]> {
     const courses: (Course | undefined)[] = taken.map(() => undefined)
-    let open = taken.map(({ nodeId, turn }, at) => ({ at, nodeId, turn }))
+    let open = taken.map(({ nodeId, turn, since }, at) => ({ at, nodeId, turn, since }))
     while (open.length > 0) {
       const found = await this.works.marks(this.database, open)
-      open = open.flatMap(({ at, nodeId }, n) => {
+      open = open.flatMap((one, n) => {
+        const { at } = one
         const { work } = taken[at] as Taken
         const marks = found.get(n) ?? []
         const engagement = courses[at]?.engagement ?? marks[0]?.engagement ?? work.engagement
@@ -113,12 +121,16 @@ export class WorkStates {
         const conclusion = resident ? conclusionOf(marks, engagement) : null
         courses[at] = { engagement, conclusion }
         const next = resident && !conclusion ? nextTurn(marks, engagement) : undefined
-        return next === undefined ? [] : [{ at, nodeId, turn: next }]
+        return next === undefined ? [] : [{ ...one, turn: next }]
       })
     }
     return courses as Course[]
   }
 }
+
+/** A successor that has taken the mail over is another node, whose record is read from its beginning. */
+const sinceOf = ({ mail, node_id, node_version, engagement }: WorkInHand): Since =>
+  mail?.node_id === node_id ? { version: node_version, engagement } : { version: 0, engagement: 1 }
 
 /** Where to read on when the page was full and all of it belonged to the same piece of work. */
 const nextTurn = (marks: readonly TurnMark[], engagement: number): number | undefined => {
