@@ -11,7 +11,7 @@ import type { Shell } from '../../shell.js'
 export const registerAttention = (canvas: Command, shell: Shell): void => {
   const made = command(canvas, 'attention', {
     calls: ['canvas.attention'],
-    summary: 'What needs a person: open questions, faults, nodes that hang',
+    summary: 'What needs a person: open questions, faults, nodes that hang, schedules that fail',
   })
     .option('--under <id>', 'at or below this node')
     .option('--after <cursor>', 'the page after this cursor')
