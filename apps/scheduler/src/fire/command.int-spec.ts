@@ -203,10 +203,45 @@ describe('the command of a process that died', () => {
     })
     await scheduler.call('crons.delete', { id: cron.id })
     scheduler.clock.advance(120_000)
-    const row = await waitFor(async () => {
-      const [found] = await scheduler.database.query('SELECT status, cause FROM scheduler.fires')
-      return found?.status === 'running' ? null : found
+    expect(await ending()).toEqual({ status: 'unknown', cause: 'outcome_unknown' })
+  })
+
+  it('is not said to have been left out when it left no word and its schedule is gone', async () => {
+    const cron = await command()
+    await writeFire(scheduler.database, cron, {
+      slot,
+      status: 'starting',
+      attempts: 1,
+      held_until: new Date(slot.getTime() + 60_000),
     })
-    expect(row).toEqual({ status: 'unknown', cause: 'outcome_unknown' })
+    await scheduler.call('crons.delete', { id: cron.id })
+    scheduler.clock.advance(120_000)
+    expect(await ending()).toEqual({ status: 'unknown', cause: 'outcome_unknown' })
   })
 })
+
+describe('a command whose answer was lost', () => {
+  // Its host ran it, the bus died before the answer came, the schedule was deleted before the next try: the line said that
+  // it was never begun.
+  it('has run as far as one knows, also when its schedule goes', async () => {
+    await joinHost()
+    answer = () => {
+      throw new SvcError('service_unavailable')
+    }
+    const cron = await command()
+    await run(cron)
+    await scheduler.until(cron.id, 'running')
+    await scheduler.call('crons.delete', { id: cron.id })
+    scheduler.clock.advance(60_000)
+    expect(await ending()).toEqual({ status: 'unknown', cause: 'outcome_unknown' })
+  })
+})
+
+/** Of the only firing there is. */
+const ending = () =>
+  waitFor(async () => {
+    const [found] = await scheduler.database.query(
+      'SELECT status, cause FROM scheduler.fires WHERE ended_at IS NOT NULL',
+    )
+    return found
+  })
