@@ -8,7 +8,6 @@ import { testDatabase } from '#common/testing/database.js'
 import { testNats } from '#common/testing/nats.js'
 import { TestGateway } from '../testing/gateway.fixture.js'
 import { WireLifecycle } from '../testing/wire-lifecycle.fixture.js'
-import { newestFirst } from './ledger.merge.js'
 
 const ofScheduler = contract['scheduler.ledger.read']
 const ofLifecycle = contract['lifecycle.ledger.read']
@@ -63,12 +62,16 @@ const entry = (id: string, at: string, more: Partial<LedgerEntry> = {}): LedgerE
   action: null,
   ...more,
 })
+/** Times are of one length, so that this is the order by (at, id), descending. */
+const placeOf = ({ at, id }: { at: string; id: string }): string => `${at} ${id}`
+const newestFirst = (a: LedgerEntry, b: LedgerEntry): number => (placeOf(a) < placeOf(b) ? 1 : -1)
+
 /** Answers as a service does: its entries below the position that is named. */
 const keeping =
   (all: readonly LedgerEntry[]) =>
   (_ctx: Context, { before, limit }: Asked) => ({
     entries: all
-      .filter((one) => before === null || newestFirst(entry(before.id, before.at), one) < 0)
+      .filter((one) => before === null || placeOf(one) < placeOf(before))
       .sort(newestFirst)
       .slice(0, limit),
   })

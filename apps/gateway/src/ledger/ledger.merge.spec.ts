@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import type { LedgerEntry } from '#common/contract/ledger.operations.js'
 import { readCursor } from '#common/kernel/database/cursor.js'
-import { newestFirst, pageOfParts } from './ledger.merge.js'
+import { pageOfParts } from './ledger.merge.js'
 
 const entry = (at: number, id: string): LedgerEntry => ({ at: new Date(at).toISOString(), id }) as LedgerEntry
 
@@ -22,12 +22,16 @@ const parts = fc
     return [of(false), of(true)] as const
   })
 
+/** Times are of one length, so that this is the order by (at, id), descending. */
+const placeOf = ({ at, id }: LedgerEntry): string => `${at} ${id}`
+const newestFirst = (a: LedgerEntry, b: LedgerEntry): number => (placeOf(a) < placeOf(b) ? 1 : -1)
+
 /** What a service answers: its newest below a position. */
 const answer = (all: readonly LedgerEntry[], after: string | undefined, limit: number): LedgerEntry[] => {
   const position = readCursor(after)
   const before = position && entry(position.createdAt.getTime(), position.id)
   return all
-    .filter((one) => !before || newestFirst(before, one) < 0)
+    .filter((one) => !before || placeOf(one) < placeOf(before))
     .sort(newestFirst)
     .slice(0, limit)
 }

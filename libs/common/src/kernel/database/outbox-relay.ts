@@ -16,6 +16,11 @@ export interface RelayOptions {
   readonly poll?: number
 }
 
+interface Failed {
+  readonly message: DueMessage
+  readonly error: unknown
+}
+
 const BATCH = 32
 /** Seconds that a claim lasts: a message of a relay that died is delivered again after them. Above any delivery's timeout. */
 const CLAIM_SECONDS = 15
@@ -46,7 +51,7 @@ export class OutboxRelay {
         WHERE id IN (SELECT id FROM ${table} WHERE acknowledged_at IS NULL AND next_attempt_at <= now()
           ORDER BY next_attempt_at, id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
         RETURNING id, key, target, type, payload, attempts`,
-      acknowledge: `UPDATE ${table} SET acknowledged_at = now(), last_error = NULL WHERE id = $1`,
+      acknowledge: `UPDATE ${table} SET acknowledged_at = now(), last_error = NULL WHERE id = ANY ($1::bigint[])`,
       postpone: `UPDATE ${table} SET next_attempt_at = now() + $2 * interval '1 millisecond', last_error = $3
         WHERE id = $1 AND acknowledged_at IS NULL`,
       prune: `DELETE FROM ${table} WHERE acknowledged_at < now() - interval '${KEEP_ACKNOWLEDGED}'`,
@@ -105,35 +110,34 @@ export class OutboxRelay {
     }
   }
 
-  /** Answers how many were not taken. */
+  /** All at once, and acknowledged by one statement. Answers how many were not taken. */
   async #handOver(messages: DueMessage[]): Promise<number> {
-    const tried = messages
-      .sort((a, b) => a.id - b.id)
-      .map((message) => this.#deliver(message).then((fault) => (fault ? { message, fault } : undefined)))
-    const failed = (await Promise.all(tried)).filter((one) => one !== undefined)
+    const { deliver, reader, log } = this.#options
+    const taken: number[] = []
+    const failed: Failed[] = []
+    const hand = async (message: DueMessage): Promise<void> => {
+      try {
+        await deliver(message)
+        taken.push(message.id)
+      } catch (error) {
+        failed.push({ message, error })
+      }
+    }
+    await Promise.all(messages.sort((a, b) => a.id - b.id).map(hand))
+    if (taken.length > 0) await reader.query(this.#sql.acknowledge, [taken])
+    await Promise.all(failed.map((one) => this.#postpone(one)))
     const [first] = failed
     if (first) {
       const { key, attempts } = first.message
-      this.#options.log.warn(
-        { err: first.fault.error, key, attempts, messages: failed.length },
-        'a message was not taken',
-      )
+      log.warn({ err: first.error, key, attempts, messages: failed.length }, 'a message was not taken')
     }
     return failed.length
   }
 
-  async #deliver(message: DueMessage): Promise<{ readonly error: unknown } | undefined> {
-    const { deliver, reader } = this.#options
-    try {
-      await deliver(message)
-    } catch (error) {
-      const wait = RETRY.base + backoff(message.attempts, RETRY.base, RETRY.cap)
-      await reader.query(this.#sql.postpone, [message.id, wait, String(error).slice(0, 500)])
-      this.#clock.after(wait + 20, () => this.wake())
-      return { error }
-    }
-    await reader.query(this.#sql.acknowledge, [message.id])
-    return undefined
+  async #postpone({ message, error }: Failed): Promise<void> {
+    const wait = RETRY.base + backoff(message.attempts, RETRY.base, RETRY.cap)
+    await this.#options.reader.query(this.#sql.postpone, [message.id, wait, String(error).slice(0, 500)])
+    this.#clock.after(wait + 20, () => this.wake())
   }
 
   /** Deletes messages acknowledged more than 7 days ago. */
