@@ -46,7 +46,8 @@ export const cronFaultsOf = (
   const first = orderOf(cycle).shuffled(kills)[(round - 1) % kills.length] as CronBlow
   const at = Math.max(0, random.pick(slots) + random.between(-500, 500))
   const blows = [{ ...first, at, length: 0 }]
-  if (round % awayEvery === 0) return [...blows, { way: 'away', at: 0, length: random.between(35_000, 65_000) }]
+  // by then all is armed
+  if (round % awayEvery === 0) return [...blows, { way: 'away', at: 1000, length: random.between(35_000, 65_000) }]
   if (round % 2) return blows
   const second = round % 4 ? random.pick(others) : random.pick(kills)
   return [...blows, { ...second, at: at + random.between(0, 1500), length: random.between(500, 6000) }]
