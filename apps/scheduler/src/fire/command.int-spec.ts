@@ -172,7 +172,7 @@ describe('the command of a process that died', () => {
     await joinHost()
     const cron = await command()
     const before = new Date(scheduler.clock.now() - 1000)
-    await writeFire(scheduler.database, cron, {
+    await writeFire(scheduler, cron, {
       slot,
       status: 'running',
       fired_at: slot,
@@ -194,7 +194,7 @@ describe('the command of a process that died', () => {
 
   it('is unknown when its schedule is gone, so that nobody can ask', async () => {
     const cron = await command()
-    await writeFire(scheduler.database, cron, {
+    await writeFire(scheduler, cron, {
       slot,
       status: 'running',
       fired_at: slot,
@@ -208,7 +208,7 @@ describe('the command of a process that died', () => {
 
   it('is not said to have been left out when it left no word and its schedule is gone', async () => {
     const cron = await command()
-    await writeFire(scheduler.database, cron, {
+    await writeFire(scheduler, cron, {
       slot,
       status: 'starting',
       attempts: 1,

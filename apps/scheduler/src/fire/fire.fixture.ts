@@ -1,10 +1,10 @@
 import type { Cron } from '#common/contract/cron.schema.js'
-import type { TestDatabase } from '#common/testing/database.js'
+import type { SchedulerUnderTest } from '../../../../test/support/scheduler-service.js'
 import type { FireRecord } from './fire.record.js'
 
 /** Writes a line of a schedule as if it had come about; on time, unless it says otherwise. */
 export const writeFire = async (
-  database: TestDatabase,
+  { database }: SchedulerUnderTest,
   cron: Pick<Cron, 'id' | 'name' | 'owner_node_id' | 'app_id'>,
   { slot, ...more }: { slot: Date } & Partial<FireRecord>,
 ): Promise<void> => {

@@ -176,4 +176,19 @@ describe('a start', () => {
   })
 })
 
+describe('a service that stops', () => {
+  it('waits for starts under way, and leaves nothing for others to find out', async () => {
+    let answer: () => void = () => undefined
+    scheduler.work.onStart = () => new Promise((resolve) => (answer = resolve))
+    const cron = await scheduler.create({ schedule: { every: 60 } })
+    await comeTo(cron)
+    await waitFor(() => scheduler.work.starts.length === 1)
+    const stopped = scheduler.stopService()
+    answer()
+    await stopped
+    const [row] = await scheduler.database.query('SELECT status, held_until FROM scheduler.fires')
+    expect(row).toEqual({ status: 'running', held_until: null })
+  })
+})
+
 const ledger = async () => (await scheduler.call('scheduler.ledger.read', { limit: 50, before: null })).entries

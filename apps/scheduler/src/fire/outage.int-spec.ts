@@ -130,7 +130,7 @@ describe('a process that died', () => {
   const abandoned = async (more: Parameters<typeof writeFire>[2]): Promise<Cron> => {
     await scheduler.another()
     const cron = await scheduler.create({ schedule: { every: 3600 }, overlap: 'queue' })
-    await writeFire(scheduler.database, cron, { status: 'starting', attempts: 1, ...more })
+    await writeFire(scheduler, cron, { status: 'starting', attempts: 1, ...more })
     return cron
   }
   const slot = new Date(Math.floor(Date.now() / 1000) * 1000)
@@ -157,7 +157,7 @@ describe('a process that died', () => {
     const key = `${cron.id}:${slot.getTime()}`
     const work = { key, state: 'running' as const, node_id: known, message_id: 'msg_1', ended_at: null, error: null }
     scheduler.work.works.set(key, work)
-    await writeFire(scheduler.database, cron, { slot, status: 'starting', attempts: 1, held_until: slot })
+    await writeFire(scheduler, cron, { slot, status: 'starting', attempts: 1, held_until: slot })
     expect(await scheduler.until(cron.id, 'running')).toMatchObject({ message_id: 'msg_1' })
     expect(scheduler.work.works.size).toBe(1)
   })

@@ -101,7 +101,7 @@ export class Timers {
       skipMetasUpdate: true,
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     })
-    this.#queue.on('error', (error) => this.#lost(error))
+    this.#queue.on('error', (error) => this.#stumbled(error))
     this.#work()
   }
 
@@ -180,7 +180,7 @@ export class Timers {
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
     })
-    this.#worker.on('error', (error) => this.#lost(error))
+    this.#worker.on('error', (error) => this.#stumbled(error))
   }
 
   /** A worker whose first connection failed stays down for good. */
@@ -213,6 +213,11 @@ export class Timers {
       this.#lost(error)
       return false
     }
+  }
+
+  /** The clients say themselves when Redis is away; besides, a job may have lost its lock or its place, as in an emptied Redis. */
+  #stumbled(error: unknown): void {
+    this.log.debug({ err: error }, 'a timer could not be read or removed')
   }
 
   #lost(error: unknown): void {
