@@ -143,6 +143,7 @@ describeWhere(bubblewrapWorks(), 'bubblewrap', 'a node that attacks', () => {
     const held = [
       cwd,
       join(stage.work, 'loop'),
+      join(stage.work, 'planner'),
       ...readdirSync(join(stage.dataDir, 'nodes'))
         .filter((id) => id !== stage.victim.id)
         .map((id) => join(stage.dataDir, 'nodes', id)),

@@ -12,6 +12,7 @@ const nobody = 'node_01jd0000000000000000000000'
 const noCron = 'cron_01jd0000000000000000000000'
 
 /** When schedules are to fire that are armed: later than any run. */
+const later = '2050-01-01T00:00:00.000Z'
 const far = '2060-01-01T00:00:00.000Z'
 
 const isOfCrons = ({ path }: Operation): boolean => path?.startsWith('/v1/crons') === true
@@ -179,10 +180,12 @@ export class Targets {
         prices: {},
         value: {},
         cron_id: cron,
+        owner_node_id: node,
         cron: '0 0 29 2 *',
         tz: 'Europe/Berlin',
         every: 31_536_000,
         at: far,
+        start_at: later,
         end_at: far,
       },
     }
