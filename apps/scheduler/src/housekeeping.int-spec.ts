@@ -22,11 +22,11 @@ const lines = async (): Promise<FireStatus[]> =>
 describe('a round of clearing', () => {
   it('deletes lines that are old enough and have ended, and no other', async () => {
     const fired_at = ago(40)
-    await writeFire(scheduler.database, cron, { slot: ago(40), status: 'succeeded', fired_at })
-    await writeFire(scheduler.database, cron, { slot: ago(39), status: 'missed', cause: 'window', ledger: 'omitted' })
-    await writeFire(scheduler.database, cron, { slot: ago(38), status: 'queued' })
-    await writeFire(scheduler.database, cron, { slot: ago(37), status: 'failed', noted_at: ago(29), fired_at })
-    await writeFire(scheduler.database, cron, { slot: ago(2), status: 'succeeded', fired_at })
+    await writeFire(scheduler, cron, { slot: ago(40), status: 'succeeded', fired_at })
+    await writeFire(scheduler, cron, { slot: ago(39), status: 'missed', cause: 'window', ledger: 'omitted' })
+    await writeFire(scheduler, cron, { slot: ago(38), status: 'queued' })
+    await writeFire(scheduler, cron, { slot: ago(37), status: 'failed', noted_at: ago(29), fired_at })
+    await writeFire(scheduler, cron, { slot: ago(2), status: 'succeeded', fired_at })
     expect(await round()).toBe(2)
     expect(await lines()).toEqual(['succeeded', 'failed', 'queued'])
     const kept = await scheduler.database.query('SELECT class, removed::int FROM scheduler.retention')
@@ -75,7 +75,7 @@ describe('a round of clearing', () => {
   it('keeps all lines when they are to be kept for ever', async () => {
     const forever = await scheduler.another({ SVC_KEEP_FIRES_DAYS: 0 })
     const other = await scheduler.create({ name: newId('evt') })
-    await writeFire(scheduler.database, other, { slot: ago(4000), status: 'succeeded', fired_at: ago(4000) })
+    await writeFire(scheduler, other, { slot: ago(4000), status: 'succeeded', fired_at: ago(4000) })
     expect(await forever.app.get(Housekeeping).round()).toBe(0)
     expect(await scheduler.fires(other.id)).toHaveLength(1)
   })

@@ -112,7 +112,7 @@ describe('what became of its slots', () => {
     for (const n of [1, 2, 3, 4, 5]) {
       const fired: Partial<FireRecord> =
         n === 3 ? { status: 'succeeded', fired_at: at(n) } : { status: 'skipped', cause: 'overlap' }
-      await writeFire(scheduler.database, cron, { slot: at(n), ...fired })
+      await writeFire(scheduler, cron, { slot: at(n), ...fired })
     }
     const slots: string[] = []
     for (let after: string | null | undefined; after !== null; ) {
@@ -230,9 +230,9 @@ describe('deleting', () => {
 
   it('leaves what became of its slots, and drops what waits for its turn', async () => {
     const at = (n: number): Date => new Date(Date.parse(cron.created_at) - n * hour)
-    await writeFire(scheduler.database, cron, { slot: at(3), status: 'succeeded', fired_at: at(3) })
-    await writeFire(scheduler.database, cron, { slot: at(2), status: 'running', fired_at: at(2) })
-    await writeFire(scheduler.database, cron, { slot: at(1), status: 'queued' })
+    await writeFire(scheduler, cron, { slot: at(3), status: 'succeeded', fired_at: at(3) })
+    await writeFire(scheduler, cron, { slot: at(2), status: 'running', fired_at: at(2) })
+    await writeFire(scheduler, cron, { slot: at(1), status: 'queued' })
     expect(await scheduler.call('crons.delete', { id: cron.id })).toEqual({ deleted: true })
     await expect(scheduler.retrieve(cron.id)).rejects.toMatchObject({ code: 'not_found' })
     await expect(scheduler.call('crons.delete', { id: cron.id })).rejects.toMatchObject({ code: 'not_found' })

@@ -36,7 +36,7 @@ const words: Readonly<Record<FireCause, (row: LedgerRow) => string>> = {
 }
 
 const lateness = ({ fired_at, due_at }: LedgerRow): string =>
-  `It was fired ${spanOf((fired_at ?? due_at).getTime() - due_at.getTime())} late, since nobody was there when it was due.`
+  `It was fired ${spanOf((fired_at ?? due_at).getTime() - due_at.getTime())} late.`
 
 /** Why, for a person. One without a cause waits to be begun. */
 export const messageOf = (row: LedgerRow): string => {

@@ -77,8 +77,8 @@ describe('the end of a node', () => {
   it('drops what waits for its turn, and leaves what was begun', async () => {
     const { node, crons } = await scene()
     const at = (n: number): Date => new Date(Date.parse(crons.own.created_at) - n * hour)
-    await writeFire(scheduler.database, crons.own, { slot: at(2), status: 'running', fired_at: at(2) })
-    await writeFire(scheduler.database, crons.own, { slot: at(1), status: 'queued' })
+    await writeFire(scheduler, crons.own, { slot: at(2), status: 'running', fired_at: at(2) })
+    await writeFire(scheduler, crons.own, { slot: at(1), status: 'queued' })
     await end(node, 'canceled')
     const lines = await scheduler.database.query(
       'SELECT status, cause FROM scheduler.fires WHERE cron_id = $1 ORDER BY slot',
