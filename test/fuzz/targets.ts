@@ -179,15 +179,25 @@ export class Targets {
         ladders: { medium: ['mock/m-1'] },
         prices: {},
         value: {},
+        ...(isOfCrons(entry) && this.#planned(random, node)),
         cron_id: cron,
         owner_node_id: node,
-        cron: '0 0 29 2 *',
-        tz: 'Europe/Berlin',
-        every: 31_536_000,
-        at: far,
         start_at: later,
         end_at: far,
       },
+    }
+  }
+
+  /** What a schedule is made of; none of these comes before the run is over. */
+  #planned(random: Random, node: string): Hints {
+    const cwd = this.daemon.workDir
+    return {
+      schedule: random.pick<Json>([{ at: far }, { every: 31_536_000 }, { cron: '0 0 29 2 *', tz: 'Europe/Berlin' }]),
+      action: random.pick<Json>([
+        { type: 'message', node_id: node, body: 'go' },
+        { type: 'create_node', prompt: 'go', cwd, engine: 'exec', exec: { argv: ['true'] } },
+        { type: 'bash', cwd, command: 'true' },
+      ]),
     }
   }
 
