@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Cron } from '#common/contract/cron.schema.js'
 import { contract, type OutputOf } from '#common/contract/index.js'
+import { systemClock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { joinBus, type TestPeer } from '#common/testing/bus.js'
@@ -167,7 +168,7 @@ describe('the command of a schedule', () => {
 })
 
 describe('the command of a process that died', () => {
-  const slot = new Date(Math.floor(Date.now() / 1000) * 1000)
+  const slot = new Date(Math.floor(systemClock.now() / 1000) * 1000)
   const left = async (): Promise<Cron> => {
     await joinHost()
     const cron = await command()

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import type { Cron } from '#common/contract/cron.schema.js'
+import { systemClock } from '#common/kernel/clock.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { PlayedWork } from '../../../../test/support/played-work.js'
 import { SchedulerUnderTest } from '../../../../test/support/scheduler-service.js'
@@ -133,7 +134,7 @@ describe('a process that died', () => {
     await writeFire(scheduler, cron, { status: 'starting', attempts: 1, ...more })
     return cron
   }
-  const slot = new Date(Math.floor(Date.now() / 1000) * 1000)
+  const slot = new Date(Math.floor(systemClock.now() / 1000) * 1000)
 
   it('after its decision and before its start leaves the start to another, when its lease is over', async () => {
     const cron = await abandoned({ slot, held_until: new Date(slot.getTime() + 1) })
