@@ -16,7 +16,7 @@ export class Calendar {
   /** Whether it names all hours of a day: such a schedule follows the clock, however that is put. */
   readonly everyHour: boolean
   readonly #times: Cron
-  readonly #days: Cron
+  #midnights: Cron | undefined
   readonly #expression: Expression
   #timesOfDay: readonly number[] | undefined
 
@@ -24,9 +24,7 @@ export class Calendar {
   constructor(expression: string) {
     this.#expression = readExpression(expression)
     this.everyHour = this.#expression.hours.length === 24
-    const { fields } = this.#expression
-    this.#times = new Cron(fields, { mode: '5-part', utcOffset: 0 })
-    this.#days = new Cron(fields.replace(/^\S+ \S+/, '0 0'), { mode: '5-part', utcOffset: 0 })
+    this.#times = new Cron(this.#expression.fields, { mode: '5-part', utcOffset: 0 })
   }
 
   /** The first after `time`; null when there is none before the year 3000. */
@@ -79,7 +77,8 @@ export class Calendar {
 
   /** The first day that begins at `time` or later. */
   #dayFrom(time: number): number | null {
-    return this.#days.nextRun(new Date(time - 1))?.getTime() ?? null
+    this.#midnights ??= new Cron(this.#expression.fields.replace(/^\S+ \S+/, '0 0'), { mode: '5-part', utcOffset: 0 })
+    return this.#midnights.nextRun(new Date(time - 1))?.getTime() ?? null
   }
 
   #daily(): readonly number[] {

@@ -16,9 +16,18 @@ export interface Bounds {
   readonly endAt: number | null
 }
 
+/** Expressions that were read lately: each takes some 100 KB, and many schedules have the same. */
+const calendars = new Map<string, Calendar>()
+const mostCalendars = 128
+
 const readCalendar = (expression: string): Calendar => {
+  const known = calendars.get(expression)
+  if (known) return known
   try {
-    return new Calendar(expression)
+    const calendar = new Calendar(expression)
+    if (calendars.size >= mostCalendars) calendars.clear()
+    calendars.set(expression, calendar)
+    return calendar
   } catch (error) {
     if (!(error instanceof ExpressionFault)) throw error
     throw new SvcError('validation_failed', undefined, {
