@@ -87,8 +87,12 @@ describe('arming a schedule', () => {
   it('takes a node of those below the one that asks, and no other', async () => {
     const [above, stranger] = [scheduler.work.node(), scheduler.work.node()]
     const below = scheduler.work.node({ under: above })
-    const cron = await scheduler.create({ owner_node_id: below, action: message(below) }, nodeCall(above))
+    const held = ['svc:act', 'svc:schedule']
+    const ctx = nodeCall(above, { scopes: held })
+    const cron = await scheduler.create({ owner_node_id: below, action: message(below) }, ctx)
     expect(cron.owner_node_id).toBe(below)
+    // as that node, and with no more than who made it holds
+    expect(scheduler.work.checks.at(-1)?.by).toMatchObject({ kind: 'node', principal: `node:${below}`, scopes: held })
     const before = await stored()
     for (const owner_node_id of [stranger, newId('node')]) {
       const error = await codeOf(scheduler.create({ owner_node_id, action: message(above) }, nodeCall(above)))
