@@ -52,7 +52,7 @@ export const canvasOperations = [
   operation({
     name: 'canvas.attention',
     kind: 'route',
-    summary: 'What needs a person: faults, and nodes that hang',
+    summary: 'What needs a person: open questions, faults, nodes that hang, schedules that fail',
     description:
       'A node hangs when it is active and nothing has come of it for a quarter of an hour, or when it is idle, owes a report and waits for nothing.',
     service: 'lifecycle',

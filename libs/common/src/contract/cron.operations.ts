@@ -49,6 +49,8 @@ export const cronOperations = [
       'model_not_configured',
       'sandbox_required',
       'worktree_refused',
+      'grant_revoked',
+      'node_token_required',
     ],
   }),
   operation({

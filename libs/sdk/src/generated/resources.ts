@@ -429,7 +429,7 @@ export class CanvasRoutes extends Resource {
   }
 
   /**
-   * What needs a person: faults, and nodes that hang.
+   * What needs a person: open questions, faults, nodes that hang, schedules that fail.
    *
    * A node hangs when it is active and nothing has come of it for a quarter of an hour, or when it is idle, owes a report and waits for nothing.
    *
@@ -521,7 +521,7 @@ export class CronsRoutes extends Resource {
    *
    * What it does is checked now and again at each firing, which acts with the authority of who made the schedule as it stands then: its token may have expired, its grant may not have been narrowed.
    *
-   * `POST /v1/crons`; may answer `schedule_impossible`, `schedule_too_frequent`, `schedule_past`, `timezone_unknown`, `action_unavailable`, `not_found`, `scope_missing`, `scope_exceeds_ceiling`, `path_outside_scope`, `quota_exceeded`, `illegal_transition`, `model_not_configured`, `sandbox_required`, `worktree_refused`
+   * `POST /v1/crons`; may answer `schedule_impossible`, `schedule_too_frequent`, `schedule_past`, `timezone_unknown`, `action_unavailable`, `not_found`, `scope_missing`, `scope_exceeds_ceiling`, `path_outside_scope`, `quota_exceeded`, `illegal_transition`, `model_not_configured`, `sandbox_required`, `worktree_refused`, `grant_revoked`, `node_token_required`
    */
   create(body: CronCreate, options?: RequestOptions): Promise<Cron> {
     return this.call<Cron>('crons.create', { body, options })

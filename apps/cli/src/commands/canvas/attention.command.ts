@@ -27,8 +27,9 @@ export const registerAttention = (canvas: Command, shell: Shell): void => {
 
 const itemText = (item: AttentionItem, out: Output): string => {
   const node = item.node_id === null ? [] : [`${brief(item.node_name ?? '')} (${item.node_id})`, item.status]
+  const cron = item.cron_id ? [item.cron_id] : []
   return [
-    `${out.paint('red', item.fault ?? item.type)}  ${[...node, `for ${ago(item.since)}`].join(', ')}`,
+    `${out.paint('red', item.fault ?? item.type)}  ${[...cron, ...node, `for ${ago(item.since)}`].join(', ')}`,
     `  ${brief(item.message, 200)}`,
     `  ${out.paint('dim', item.remedy)}`,
   ].join('\n')
