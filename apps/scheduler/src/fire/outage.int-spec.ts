@@ -163,15 +163,27 @@ describe('a process that died', () => {
     expect(scheduler.work.works.size).toBe(1)
   })
 
-  it('with a start under way of a schedule that was deleted meanwhile leaves a line that says so', async () => {
-    const cron = await abandoned({ slot, held_until: new Date(scheduler.clock.now() + 60_000) })
+  const orphaned = async (more: Partial<Parameters<typeof writeFire>[2]>): Promise<unknown> => {
+    const cron = await abandoned({ slot, held_until: new Date(scheduler.clock.now() + 60_000), ...more })
     await scheduler.call('crons.delete', { id: cron.id })
     scheduler.clock.advance(61_000)
     const row = await waitFor(async () => {
-      const [found] = await scheduler.database.query('SELECT status, cause, ledger FROM scheduler.fires')
-      return found?.status === 'canceled' ? found : null
+      const [found] = await scheduler.database.query(
+        'SELECT status, cause, ledger FROM scheduler.fires WHERE ended_at IS NOT NULL',
+      )
+      return found
     })
-    expect(row).toEqual({ status: 'canceled', cause: 'cron_ended', ledger: 'omitted' })
     expect(scheduler.work.starts).toHaveLength(0)
+    return row
+  }
+
+  it('without a word, and whose schedule was deleted meanwhile, leaves what nobody can know any more', async () => {
+    expect(await orphaned({})).toEqual({ status: 'unknown', cause: 'outcome_unknown', ledger: 'unknown' })
+  })
+
+  it('between two tries that were not heard leaves a line that says so, where its schedule was deleted', async () => {
+    const error = { code: 'service_unavailable', message: 'nobody serves this command' }
+    const line = await orphaned({ error: JSON.stringify(error) as never, ledger: 'waiting' })
+    expect(line).toEqual({ status: 'canceled', cause: 'cron_ended', ledger: 'omitted' })
   })
 })
