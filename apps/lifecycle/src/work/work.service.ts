@@ -98,7 +98,7 @@ export class WorkService {
     }
   }
 
-  /** What others are asked before a node is made, with the authority as it is already: none has more of them later. */
+  /** What others are asked before a node is made, as whoever the authority is already; the transaction resolves it again. */
   private async plan(ctx: Context, by: Authority, action: Action): Promise<PlannedNode | undefined> {
     if (action.type !== 'create_node') return undefined
     const { actor } = await this.authorities.resolve(this.database, by)

@@ -40,6 +40,8 @@ describe('a POST that is sent again', () => {
       'canvas.history.search',
       'canvas.history.stats',
       'canvas.prune',
+      'crons.poke',
+      'crons.preview',
       'files.write',
       'nodes.attach',
       'nodes.broker.bind',
