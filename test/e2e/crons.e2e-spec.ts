@@ -59,6 +59,14 @@ const says = async (...args: string[]): Promise<string> => {
   return end.stdout
 }
 
+describe('the scheduler', () => {
+  it('is a part of the daemon that says what it takes', async () => {
+    const { parts, limits } = await stage.client.system.status()
+    expect(parts.find(({ name }) => name === 'scheduler')).toMatchObject({ state: 'ready', detail: null })
+    expect(limits).toMatchObject({ crons_of_node: 100, crons_of_app: 1000, cron_cadence_s: 60 })
+  })
+})
+
 describe('a schedule', () => {
   it('armed by the command fires at its time, once, and its work is what it is judged by', async () => {
     const armed = (await says('cron', 'add', '--in', '1s', '--name', 'tea', '--cwd', cwd, '--', 'echo', 'tea is ready'))

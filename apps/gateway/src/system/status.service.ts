@@ -113,6 +113,7 @@ export class StatusService {
       brokers: 'answer' in writer ? brokersOf(writer.answer) : null,
       limits: {
         ...('answer' in writer ? writer.answer.limits : {}),
+        ...('answer' in scheduler ? scheduler.answer.limits : {}),
         body_bytes: this.settings.SVC_BODY_LIMIT,
         sse_clients: this.settings.SVC_SSE_CLIENTS,
         requests_per_minute: this.settings.SVC_RATE_LIMIT,

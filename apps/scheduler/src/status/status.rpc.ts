@@ -1,4 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
+import { cronLimits } from '#common/contract/cron.schema.js'
 import type { OutputOf } from '#common/contract/define.js'
 import { contract } from '#common/contract/index.js'
 import { Handles } from '#common/kernel/bus/handles.decorator.js'
@@ -22,6 +23,11 @@ export class StatusRpc implements OnApplicationBootstrap, OnApplicationShutdown 
 
   @Handles(status)
   async read(): Promise<OutputOf<typeof status>> {
-    return { version, fault: await this.redis.fault() }
+    const { perNode, perApp, cadence } = cronLimits
+    return {
+      version,
+      fault: await this.redis.fault(),
+      limits: { crons_of_node: perNode, crons_of_app: perApp, cron_cadence_s: cadence },
+    }
   }
 }

@@ -166,6 +166,7 @@ export const internalOperations = [
         .string()
         .nullable()
         .meta({ description: 'What is wrong with Redis; slots are found in the database then. Null: nothing' }),
+      limits: z.record(z.string(), z.number()),
     }),
   }),
   operation({
