@@ -32,17 +32,14 @@ export const changesOf = (tz: string, from: number, until: number): Change[] => 
 }
 
 /**
- * What the library's walk does not get over: it leaves out what is named for a gap at midnight, takes the second of two
- * midnights, and never ends (or leaves times out) where a clock is put by less than an hour.
+ * What the library's walk does not get over: it leaves out what is named for a gap at midnight and takes the second of two
+ * midnights; where a clock is put by less than an hour, or at another minute than the full hour, it leaves times out, names
+ * them twice, or never ends.
  */
 const stumbles = ({ at, before, after }: Change): boolean => {
-  const [left, reached] = [(at + before) / DAY, (at + after) / DAY]
-  return (
-    (before - after) % HOUR !== 0 ||
-    Number.isInteger(left) ||
-    Math.floor(left) !== Math.floor(reached) ||
-    Number.isInteger(reached)
-  )
+  const [left, reached] = [at + before, at + after]
+  const fullHours = left % HOUR === 0 && reached % HOUR === 0
+  return !fullHours || left % DAY === 0 || reached % DAY === 0 || Math.floor(left / DAY) !== Math.floor(reached / DAY)
 }
 
 /** The library's walk: what it names in [from, until). */
