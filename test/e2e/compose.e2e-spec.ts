@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { isoTime, systemClock } from '#common/kernel/clock.js'
 import { describeWithEngine } from '#common/testing/describe-with-engine.js'
 import { take, waitFor } from '#common/testing/wait-for.js'
 import { ComposeDaemon } from '../support/compose.js'
@@ -117,6 +118,36 @@ describeWithEngine('docker compose up --build --wait', () => {
     const code = await command.ends()
     expect(code === 0 ? '' : command.notes).toBe('')
     expect(command.text).toContain('all the way')
+  })
+
+  it('fires what was planned, by a node and by a command, over a kill of the scheduler', async () => {
+    const client = await daemon.client()
+    const at = isoTime(systemClock.now() + 3000)
+    const { prompt: _, ...plain } = program('sh', '-c', 'echo by a node')
+    const actions = [
+      { type: 'create_node' as const, prompt: 'go', ...plain },
+      { type: 'bash' as const, cwd: daemon.workDir, command: 'echo by a command' },
+    ]
+    const armed = await Promise.all(actions.map((action) => client.crons.create({ schedule: { at }, action })))
+    const before = await daemon.restarts('scheduler')
+    await daemon.compose('exec', '-T', 'scheduler', 'sh', '-c', 'kill -9 -1; kill 1')
+
+    const ends = await Promise.all(
+      armed.map(({ id }) =>
+        waitFor(
+          async () => {
+            const { status, last_fire } = await client.crons.retrieve(id)
+            return status === 'completed' && last_fire
+          },
+          { what: `the end of ${id}`, timeout: 120_000 },
+        ),
+      ),
+    )
+
+    expect(ends.map(({ slot, status }) => [slot, status])).toEqual(armed.map(() => [at, 'succeeded']))
+    expect(ends[1]?.output).toBe('by a command\n')
+    expect((await client.nodes.outcome(ends[0]?.node_id as string)).final_report?.body).toBe('by a node')
+    expect(await daemon.restarts('scheduler')).toBeGreaterThan(before)
   })
 
   it('lets each service into the database and onto the bus as itself, and lifecycle alone to the canvas', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { waitFor } from '#common/testing/wait-for.js'
 import type { Node } from '#sdk/index.js'
 import { TrustStage, type Voice } from './trust.stage.js'
 
@@ -212,6 +213,44 @@ describe('who sees a cron', () => {
     await expectUnseen(one, ofOwner)
     await expectUnseen(other, ofFirst)
     expect(await crons(`?app_id=${first}`)).toMatchObject([{ id: ofFirst, app_id: first }])
+  })
+
+  it('a token of an app that is confined to a profile sees those of that profile', async () => {
+    const app = await stage.app(scopes)
+    const ofProfile = async (profile: string): Promise<Voice> => {
+      const { body } = await stage.owner('POST /v1/tokens', { app, profile })
+      return stage.voice(body.token)
+    }
+    const [home, work, whole] = [await ofProfile('home'), await ofProfile('work'), await stage.asApp(app)]
+    const ofHome = await armed({ ask: home }, newNode(cwd))
+    const ofNone = await armed({ ask: whole }, newNode(cwd))
+
+    expect(await idsOf(home)).toEqual([ofHome])
+    await expectUnseen(home, ofNone)
+    expect(await idsOf(work)).toEqual([])
+    await expectUnseen(work, ofHome)
+    expect(await idsOf(whole)).toEqual([ofNone, ofHome])
+  })
+
+  it('what became of its slots is seen by who sees the cron, and by nobody else', async () => {
+    const app = await stage.app(scopes)
+    const ask = await stage.asApp(app)
+    const failing = { ...newNode(cwd).action, exec: { argv: ['false'] } }
+    const [ofApp, ofOwner] = [
+      await armed({ ask }, { schedule, action: failing }),
+      await armed({ ask: stage.owner }, { schedule, action: failing }),
+    ]
+    for (const id of [ofApp, ofOwner]) await stage.owner(`POST /v1/crons/${id}/run`)
+    const ledger = async (voice: Voice, query = ''): Promise<string[]> =>
+      ((await voice(`GET /v1/ledger?limit=200&kind=slot${query}`)).body.data as { cron_id: string }[])
+        .map(({ cron_id }) => cron_id)
+        .filter((id) => [ofApp, ofOwner].includes(id))
+    await waitFor(async () => (await ledger(stage.owner)).length === 2, { what: 'both in the ledger' })
+
+    expect(await ledger(ask)).toEqual([ofApp])
+    expect(await ledger(ask, `&cron_id=${ofOwner}`)).toEqual([])
+    expect(await ledger(await stage.asApp(await stage.app(scopes)))).toEqual([])
+    expect(await ledger((await holder(['svc:schedule'])).ask)).toEqual([])
   })
 
   it('an app whose grant was revoked sees and changes nothing', async () => {
