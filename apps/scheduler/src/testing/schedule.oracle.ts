@@ -42,12 +42,10 @@ const stumbles = ({ at, before, after }: Change): boolean => {
   return !fullHours || left % DAY === 0 || reached % DAY === 0 || Math.floor(left / DAY) !== Math.floor(reached / DAY)
 }
 
-/** The library's walk: what it names in [from, until). */
+/** The library's walk: what it names in [from, until). Without the end it would look on over changes that it never gets over. */
 export const walked = (cron: string, tz: string, from: number, until: number): number[] => {
-  const expression = CronExpressionParser.parse(cron, { tz, currentDate: new Date(from - 1) })
-  const slots: number[] = []
-  for (let slot = expression.next().getTime(); slot < until; slot = expression.next().getTime()) slots.push(slot)
-  return slots
+  const [currentDate, endDate] = [new Date(from - 1), new Date(until - 1)]
+  return Array.from(CronExpressionParser.parse(cron, { tz, currentDate, endDate }), (slot) => slot.getTime())
 }
 
 /**
