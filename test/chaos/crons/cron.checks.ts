@@ -69,13 +69,15 @@ const minutes = (since: number, lines: readonly FireLine[]): string[] => {
 }
 
 /** What the status of a line owes. */
-const ending = ({ plan: { kind, exit } }: ArmedCron, line: FireLine): string[] => {
+const ending = ({ plan: { kind, exit }, deleted }: ArmedCron, line: FireLine): string[] => {
   const { status, cause, error, work, node_status } = line
   if (wasNeverBegun(line)) return must(work === null, 'it was never begun, but there is work of it')
   if (status === 'failed' && cause === 'refused')
     return [...must(error !== null, 'refused without a reason'), ...must(work === null, 'refused, but there is work')]
   if (kind === 'bash') return []
   if (status === 'canceled' && cause === 'cron_ended') return must(work === null, 'never begun, but there is work')
+  // whoever tried it died without a word, and what it was to do went with the schedule
+  if (status === 'unknown' && deleted) return must(work === null, 'unknown, but there is work')
   if (work === null) return ['begun, but lifecycle knows no work of it']
   const faulty = status === 'failed' && (error === null || error.message === '')
   if (kind === 'message') {

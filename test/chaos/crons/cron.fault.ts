@@ -44,7 +44,9 @@ export const cronFaultsOf = (
 ): CronFault[] => {
   const cycle = Math.floor((round - 1) / kills.length)
   const first = orderOf(cycle).shuffled(kills)[(round - 1) % kills.length] as CronBlow
-  const at = Math.max(0, random.pick(slots) + random.between(-500, 500))
+  // most while it is begun, which takes milliseconds
+  const beside = random.between(1, 3) === 1 ? random.between(-500, 500) : random.between(-20, 200)
+  const at = Math.max(0, random.pick(slots) + beside)
   const blows = [{ ...first, at, length: 0 }]
   // by then all is armed
   if (round % awayEvery === 0) return [...blows, { way: 'away', at: 1000, length: random.between(35_000, 65_000) }]

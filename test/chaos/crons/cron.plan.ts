@@ -97,9 +97,8 @@ const planOf = (
   return { ...own, body: { name: tag, schedule, action, ...policiesOf(random) } }
 }
 
-/** What each round has at least, one schedule a line. */
-const roundKinds: readonly ActionKind[] = [
-  'create_node',
+/** What each round has, one schedule a line: those whose slots are spread, and those that are due at one moment. */
+const spread: readonly ActionKind[] = [
   'create_node',
   'create_node',
   'message',
@@ -109,14 +108,27 @@ const roundKinds: readonly ActionKind[] = [
   'bash',
   'bash',
 ]
+const together: readonly ActionKind[] = [
+  'create_node',
+  'create_node',
+  'message',
+  'message',
+  'message',
+  'message',
+  'bash',
+]
 
 /** Fates of the schedules of a round, by turns among the kinds. */
 const roundFates: readonly Fate[] = ['deleted', 'paused', 'run']
 
 /** Schedules that fire once within a few seconds. @param began ms since the epoch */
-export const roundPlans = (round: number, began: number, scene: Scene, random: Random): CronPlan[] =>
-  random.shuffled(roundKinds).map((kind, at) => {
-    const due = random.between(1200, 3800)
+export const roundPlans = (round: number, began: number, scene: Scene, random: Random): CronPlan[] => {
+  const moment = random.between(1500, 3500)
+  const dues = [
+    ...random.shuffled(spread).map((kind) => ({ kind, due: random.between(1200, 3800) })),
+    ...together.map((kind) => ({ kind, due: moment })),
+  ]
+  return dues.map(({ kind, due }, at) => {
     const plan = planOf(
       `c${round}-${at + 1}-${kind}`,
       kind,
@@ -133,6 +145,7 @@ export const roundPlans = (round: number, began: number, scene: Scene, random: R
     )
     return random.between(1, 5) === 1 ? { ...plan, body: { ...plan.body, delete_after_run: true } } : plan
   })
+}
 
 /** Schedules of the whole run that fire each minute. */
 export const minutePlans = (scene: Scene, random: Random): CronPlan[] =>

@@ -31,7 +31,7 @@ export const cronRules: readonly Rule[] = [
                  || ' instead of ' || w.node_id || ', ' || w.message_id AS text
             FROM canvas.works w JOIN scheduler.fires f ON ${keyOf('f')} = w.key
            WHERE f.status IN ('running', 'succeeded', 'failed', 'unknown') AND
-                 (f.node_id IS DISTINCT FROM w.node_id OR f.message_id IS DISTINCT FROM w.message_id)`,
+                 (f.node_id IS DISTINCT FROM w.node_id OR f.message_id <> w.message_id)`,
   },
   {
     says: 'what was begun is one piece of mail of its node',
@@ -42,7 +42,7 @@ export const cronRules: readonly Rule[] = [
     says: 'a firing has a moment at which it was fired, and no other slot has',
     sql: `SELECT name || ' at ' || slot || ' is ' || status || ', fired at ' || coalesce(fired_at::text, 'no time') AS text
             FROM scheduler.fires
-           WHERE (status IN ('running', 'succeeded', 'unknown') AND fired_at IS NULL)
+           WHERE (status IN ('running', 'succeeded') AND fired_at IS NULL)
               OR (status IN ('queued', 'skipped', 'missed', 'coalesced') AND fired_at IS NOT NULL)`,
   },
   {
