@@ -95,7 +95,7 @@ const firing: Provider[] = [
   built(FireRepository),
   built(Starter, FireRepository, CLOCK),
   built(SlotDecider, FireRepository, CronRepository, Starter, LOG),
-  built(Claims, Writer, FireRepository, SlotDecider, Timers, CLOCK, LOG),
+  built(Claims, Writer, SlotDecider, Timers, CLOCK, LOG),
   built(FireEnds, Writer, FireRepository, CronRepository, CronRemoval, Starter, CLOCK, LOG),
   built(CommandRunner, Database, FireRepository, Bus, SETTINGS, CLOCK, LOG),
   built(FireCarrier, Database, FireRepository, FireEnds, CommandRunner, Bus, CLOCK, LOG),

@@ -5,7 +5,6 @@ import type { Logger } from '#common/kernel/log.js'
 import { PUNCTUAL } from '../schedule/slot.plan.js'
 import type { Timers } from '../timer/timers.js'
 import { Batcher } from './batcher.js'
-import type { FireRepository } from './fire.repository.js'
 import type { SlotDecider } from './slot.decider.js'
 
 /** Schedules that one transaction decides about at most. */
@@ -20,7 +19,6 @@ export class Claims {
 
   constructor(
     private readonly writer: Writer,
-    private readonly fires: FireRepository,
     private readonly decider: SlotDecider,
     private readonly timers: Timers,
     private readonly clock: Clock,
@@ -53,11 +51,9 @@ export class Claims {
   async #decide(ids: readonly string[]): Promise<void> {
     await this.writer.transact(systemContext('scheduler'), async (ctx) => {
       const now = new Date(this.clock.now())
-      const due = await this.fires.lockDue(ctx.tx, ids, now)
-      if (due.length === 0) return
-      const moved = await this.decider.decide(ctx, due, now)
+      const moved = await this.decider.decideDue(ctx, ids, now)
       // lost, the sweep finds the next slot when it is due
-      ctx.tx.afterCommit(async () => void (await this.timers.arm(moved)))
+      if (moved.length) ctx.tx.afterCommit(async () => void (await this.timers.arm(moved)))
     })
   }
 }

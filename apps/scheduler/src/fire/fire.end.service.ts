@@ -74,8 +74,9 @@ export class FireEnds {
     return this.writer.transact(systemContext('scheduler'), async (ctx) => {
       const { tx } = ctx
       const now = new Date(this.clock.now())
-      const crons = await this.fires.lockCrons(tx, ids)
-      const [found, counts, oldest] = await Promise.all([
+      // in one go: what is read was read when the rows were locked
+      const [crons, found, counts, oldest] = await Promise.all([
+        this.fires.lockCrons(tx, ids),
         this.fires.openRows(tx, ends),
         this.fires.openOf(tx, ids),
         this.fires.oldestQueued(tx, ids),

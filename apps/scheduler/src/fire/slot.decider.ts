@@ -1,3 +1,4 @@
+import type { Tx } from '#common/kernel/database/tx.js'
 import type { TxContext } from '#common/kernel/database/writer.js'
 import type { Logger } from '#common/kernel/log.js'
 import type { CronRecord } from '../cron/cron.record.js'
@@ -11,6 +12,12 @@ import { heldOf, type Starter } from './starter.js'
 /** A schedule that can't be planned, since its zone is unknown on this machine, is looked at again after this (ms). */
 const lookAgain = 300_000
 
+/** What is known of schedules besides their rows. */
+interface Known {
+  readonly openOf: ReadonlyMap<string, OpenFires>
+  readonly newestOf: ReadonlyMap<string, FireRecord>
+}
+
 const nothingOpen = (cron_id: string): OpenFires => ({ cron_id, queued: 0, asked: 0, begun: 0 })
 
 /** Decides about the slots of schedules that this transaction has locked, and writes that down. */
@@ -22,18 +29,34 @@ export class SlotDecider {
     private readonly log: Logger,
   ) {}
 
+  /** Of those of these schedules that are due and that nobody else holds: answers them as they stand then. */
+  async decideDue({ tx }: TxContext, ids: readonly string[], now: Date): Promise<CronRecord[]> {
+    // in one go: what is read was read when the rows were locked
+    const [due, known] = await Promise.all([this.fires.lockDue(tx, ids, now), this.#known(tx, ids)])
+    return due.length ? this.#decide(tx, due, known, now) : []
+  }
+
   /** All slots that are due are decided about: schedules as they stand then. After commit what begins is started. */
   async decide({ tx }: TxContext, crons: readonly CronRecord[], now: Date): Promise<CronRecord[]> {
     const ids = crons.map(({ id }) => id)
+    return this.#decide(tx, crons, await this.#known(tx, ids), now)
+  }
+
+  async #known(tx: Tx, ids: readonly string[]): Promise<Known> {
     const [counts, last] = await Promise.all([this.fires.openOf(tx, ids), this.fires.newestOf(tx, ids)])
-    const openOf = new Map(counts.map((open) => [open.cron_id, open]))
-    const newestOf = new Map(last.map((fire) => [fire.cron_id, fire]))
+    return {
+      openOf: new Map(counts.map((open) => [open.cron_id, open])),
+      newestOf: new Map(last.map((fire) => [fire.cron_id, fire])),
+    }
+  }
+
+  #decide(tx: Tx, crons: readonly CronRecord[], { openOf, newestOf }: Known, now: Date): CronRecord[] {
     let room = this.starter.room()
     const held: HeldFire[] = []
     const decided = crons.map((cron) => {
       const open = openOf.get(cron.id) ?? nothingOpen(cron.id)
       const holding = this.starter.holding(now, room)
-      const decision = this.#decisionOf(cron, { open, newest: newestOf.get(cron.id), now, holding })
+      const decision = this.#decisionFor(cron, { open, newest: newestOf.get(cron.id), now, holding })
       const mine = heldOf(cron, decision.fires)
       room -= mine.length
       held.push(...mine)
@@ -56,7 +79,7 @@ export class SlotDecider {
     return decided.map(({ cron, open, decision }) => this.#conclude(tx, cron, open, decision, now))
   }
 
-  #decisionOf(cron: CronRecord, standing: Parameters<typeof decisionOf>[1]): Decision {
+  #decisionFor(cron: CronRecord, standing: Parameters<typeof decisionOf>[1]): Decision {
     try {
       return decisionOf(cron, standing)
     } catch (err) {
@@ -67,13 +90,7 @@ export class SlotDecider {
   }
 
   /** One without any slot left is over, unless something of it goes on. */
-  #conclude(
-    tx: TxContext['tx'],
-    before: CronRecord,
-    open: OpenFires,
-    { move, fires }: Decision,
-    now: Date,
-  ): CronRecord {
+  #conclude(tx: Tx, before: CronRecord, open: OpenFires, { move, fires }: Decision, now: Date): CronRecord {
     const cron = { ...before, next_slot: move.next_slot, next_due: move.next_due }
     if (cron.next_slot !== null || fires.some(isOpen)) return cron
     const { changes } = consequencesOf(cron, [], open)
