@@ -36,6 +36,15 @@ export const nodeId = idOf('node')
 /** RFC 3339 in UTC with milliseconds. */
 export const time = z.iso.datetime({ precision: 3 }).meta({ description: 'RFC 3339 time in UTC with milliseconds' })
 
+/** A moment as a client may write it: with or without fractions of a second, in UTC or with an offset. Kept as `time`. */
+export const moment = z.iso
+  .datetime({ offset: true, error: 'must be an RFC 3339 time, like 2026-12-01T09:00:00Z or 2026-12-01T10:00:00+01:00' })
+  .overwrite((text) => {
+    const ms = Date.parse(text)
+    return Number.isNaN(ms) ? text : new Date(ms).toISOString()
+  })
+  .meta({ description: 'RFC 3339 time, in UTC or with an offset' })
+
 /** Names that a person gives: providers, profiles, custom objects. */
 export const slug = z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, 'must be a name of a-z, 0-9, _ . -')
 

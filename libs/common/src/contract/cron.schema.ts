@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { appId } from './app.schema.js'
-import { actorRef, idOf, nodeId, queryInt, time } from './common.schema.js'
+import { actorRef, idOf, moment, nodeId, queryInt, time } from './common.schema.js'
 import { bashCommand } from './machine.schema.js'
 import { messageBody, nodeCreate } from './node.schema.js'
 
@@ -56,7 +56,7 @@ export const cronSchedule = z
         .max(366 * 86_400)
         .meta({ description: 'Seconds from one slot to the next, at least 60' }),
     }),
-    z.strictObject({ at: time.meta({ description: 'The one moment' }) }),
+    z.strictObject({ at: moment.meta({ description: 'The one moment' }) }),
   ])
   .meta({ id: 'CronSchedule', description: 'When it fires: by a calendar and its clock, at a fixed distance, or once' })
 export type CronSchedule = z.infer<typeof cronSchedule>
@@ -106,8 +106,8 @@ export const cronCreate = z.strictObject({
     .max(cronLimits.jitter)
     .default(0)
     .meta({ description: 'Each slot is fired up to so many seconds later, always the same for the same slot' }),
-  start_at: time.optional().meta({ description: 'No slot before it' }),
-  end_at: time.optional().meta({ description: 'No slot after it' }),
+  start_at: moment.optional().meta({ description: 'No slot before it' }),
+  end_at: moment.optional().meta({ description: 'No slot after it' }),
   max_failures: z
     .int()
     .min(1)

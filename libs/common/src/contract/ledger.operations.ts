@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { idOf, nodeId, pageOf, pageQuery, time } from './common.schema.js'
+import { idOf, moment, nodeId, pageOf, pageQuery, time } from './common.schema.js'
 import { cronId } from './cron.schema.js'
 import { operation } from './define.js'
 
@@ -52,7 +52,7 @@ const filters = {
   node_id: nodeId.optional().meta({ description: 'Only what is about this node' }),
   cron_id: cronId.optional().meta({ description: 'Only what is about this schedule' }),
   app_id: z.string().max(128).optional().meta({ description: 'Only what is about this application' }),
-  since: time.optional().meta({ description: 'Only what became known at this moment or later' }),
+  since: moment.optional().meta({ description: 'Only what became known at this moment or later' }),
 }
 
 /** A part of the ledger, newest first: entries before a position in the order of (at, id). */
