@@ -231,7 +231,8 @@ describe('deleting', () => {
   it('leaves what became of its slots, and drops what waits for its turn', async () => {
     const at = (n: number): Date => new Date(Date.parse(cron.created_at) - n * hour)
     await writeFire(scheduler, cron, { slot: at(3), status: 'succeeded', fired_at: at(3) })
-    await writeFire(scheduler, cron, { slot: at(2), status: 'running', fired_at: at(2) })
+    const held_until = new Date(scheduler.clock.now() + hour)
+    await writeFire(scheduler, cron, { slot: at(2), status: 'running', fired_at: at(2), held_until })
     await writeFire(scheduler, cron, { slot: at(1), status: 'queued' })
     expect(await scheduler.call('crons.delete', { id: cron.id })).toEqual({ deleted: true })
     await expect(scheduler.retrieve(cron.id)).rejects.toMatchObject({ code: 'not_found' })
