@@ -24,14 +24,14 @@ export const registerLedger = (program: Command, shell: Shell): void => {
   const made = command(program, 'ledger', {
     calls: ['ledger.list'],
     summary: 'What did not happen as planned: why, how late, and the command that does it now',
-    about: `Slots of schedules, launches and resumes of nodes, deliveries of mail, answers to questions. A state is one of waiting (it
-has still to happen), late, failed, unknown (how it ended was not seen) and omitted (it will not happen by itself).`,
+    about: `Slots of schedules, launches and resumes of nodes, answers to questions. A state is one of waiting (it has still to happen),
+late, failed, unknown (how it ended was not seen) and omitted (it will not happen by itself).`,
     examples: [
       ['svc ledger --since 1d', 'of the last day'],
       ['svc ledger --state failed --kind slot', 'schedules whose work failed'],
     ],
   })
-    .option('--kind <kind>', 'slot, launch, resume, delivery or answer')
+    .option('--kind <kind>', 'slot, launch, resume or answer')
     .option('--state <state>', 'waiting, late, failed, unknown or omitted')
     .option('--node <id>', 'about this node')
     .option('--cron <id>', 'about this schedule')

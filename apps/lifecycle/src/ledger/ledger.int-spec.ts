@@ -296,7 +296,7 @@ describe('its pages', () => {
 
   it('hold what is asked for alone', async () => {
     const whole = await read()
-    for (const kind of ['launch', 'resume', 'answer', 'slot', 'delivery'] as const) {
+    for (const kind of ['launch', 'resume', 'answer', 'slot'] as const) {
       expect(await read({ kind })).toEqual(whole.filter((entry) => entry.kind === kind))
     }
     for (const state of ['waiting', 'late', 'failed', 'unknown', 'omitted'] as const) {

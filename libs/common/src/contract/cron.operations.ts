@@ -107,7 +107,7 @@ export const cronOperations = [
     query: cronChangeQuery,
     response: cron,
     idempotency: 'key',
-    errors: ['not_found', 'illegal_transition', 'precondition_failed', 'quota_exceeded'],
+    errors: ['not_found', 'illegal_transition', 'precondition_failed'],
   }),
   operation({
     name: 'crons.run',
@@ -128,7 +128,7 @@ export const cronOperations = [
   operation({
     name: 'crons.delete',
     kind: 'route',
-    summary: 'Delete a schedule; what it has begun goes on, its history stays in the ledger',
+    summary: 'Delete a schedule; what it has begun goes on, and what did not go as planned stays in the ledger',
     service: 'scheduler',
     method: 'DELETE',
     path: '/v1/crons/{id}',

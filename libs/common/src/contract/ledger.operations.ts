@@ -3,7 +3,7 @@ import { idOf, moment, nodeId, pageOf, pageQuery, time } from './common.schema.j
 import { cronId } from './cron.schema.js'
 import { operation } from './define.js'
 
-export const ledgerKinds = ['slot', 'launch', 'resume', 'delivery', 'answer'] as const
+export const ledgerKinds = ['slot', 'launch', 'resume', 'answer'] as const
 export type LedgerKind = (typeof ledgerKinds)[number]
 
 /**
@@ -41,7 +41,7 @@ export const ledgerEntry = z
     request_id: idOf('req').nullable(),
     name: z.string().nullable().meta({ description: 'Name of the schedule or the node' }),
     app_id: z.string().nullable(),
-    action: ledgerAction.nullable().meta({ description: 'Null where nothing is left to do' }),
+    action: ledgerAction.nullable().meta({ description: 'Null where nothing is left to do, or no call would help' }),
   })
   .meta({ id: 'LedgerEntry' })
 export type LedgerEntry = z.infer<typeof ledgerEntry>

@@ -557,7 +557,7 @@ export class CronsRoutes extends Resource {
   /**
    * Resume a paused schedule from now on; slots that passed meanwhile are not made up for.
    *
-   * `POST /v1/crons/{id}/resume`; may answer `not_found`, `illegal_transition`, `precondition_failed`, `quota_exceeded`
+   * `POST /v1/crons/{id}/resume`; may answer `not_found`, `illegal_transition`, `precondition_failed`
    */
   resume(id: string, query?: CronsResumeQuery, options?: RequestOptions): Promise<Cron> {
     return this.call<Cron>('crons.resume', { params: { id }, query, options })
@@ -573,7 +573,7 @@ export class CronsRoutes extends Resource {
   }
 
   /**
-   * Delete a schedule; what it has begun goes on, its history stays in the ledger.
+   * Delete a schedule; what it has begun goes on, and what did not go as planned stays in the ledger.
    *
    * `DELETE /v1/crons/{id}`; may answer `not_found`, `precondition_failed`
    */

@@ -1372,7 +1372,7 @@ export interface LedgerAction {
 export interface LedgerEntry {
   /** Of the thing that it is about; the same while that is the same. */
   id: string
-  kind: 'slot' | 'launch' | 'resume' | 'delivery' | 'answer'
+  kind: 'slot' | 'launch' | 'resume' | 'answer'
   state: 'waiting' | 'late' | 'failed' | 'unknown' | 'omitted'
   /** Why, as one word: of a slot one of the causes of a firing. */
   cause: string
@@ -1393,7 +1393,7 @@ export interface LedgerEntry {
   /** Name of the schedule or the node. */
   name: string | null
   app_id: string | null
-  /** Null where nothing is left to do. */
+  /** Null where nothing is left to do, or no call would help. */
   action: LedgerAction | null
 }
 
