@@ -4,6 +4,7 @@ import { systemContext } from '#common/kernel/context.js'
 import type { Inbox } from '#common/kernel/database/inbox.js'
 import type { TxContext, Writer } from '#common/kernel/database/writer.js'
 import type { Logger } from '#common/kernel/log.js'
+import type { CronRemoval } from './cron/cron.removal.js'
 import type { HistoryRepository } from './cron/history.repository.js'
 import type { HolderRepository } from './cron/holder.repository.js'
 import type { RetentionRepository } from './retention.repository.js'
@@ -28,6 +29,7 @@ export class Housekeeping {
     private readonly writer: Writer,
     private readonly inbox: Inbox,
     private readonly history: HistoryRepository,
+    private readonly removal: CronRemoval,
     private readonly holders: HolderRepository,
     private readonly retention: RetentionRepository,
     private readonly settings: Settings,
@@ -53,10 +55,21 @@ export class Housekeeping {
     await this.writer.forgetExpiredKeys(systemContext('scheduler', this.#over.signal))
     await this.#transact(({ tx }) => this.inbox.prune(tx, this.#ago(deliveryDays)))
     await this.#steps(({ tx }) => this.holders.prune(tx, this.#ago(endDays), batch))
+    const firings = await this.#old(({ tx }, before) => this.history.prune(tx, before, batch))
+    // after their lines, the last of which they wait for
+    const schedules = await this.#old(({ tx }, before) => this.removal.prune(tx, before, batch))
+    await this.#transact(async ({ tx }) => {
+      const at = new Date(this.clock.now())
+      this.retention.note(tx, 'firings', firings, at)
+      this.retention.note(tx, 'schedules', schedules, at)
+    })
+    return firings
+  }
+
+  /** What is older than it is kept; nothing where it is kept for ever. */
+  async #old(work: (within: TxContext, before: Date) => Promise<number>): Promise<number> {
     const { SVC_KEEP_FIRES_DAYS: days } = this.settings
-    const removed = days === 0 ? 0 : await this.#steps(({ tx }) => this.history.prune(tx, this.#ago(days), batch))
-    await this.#transact(async ({ tx }) => this.retention.note(tx, 'firings', removed, new Date(this.clock.now())))
-    return removed
+    return days === 0 ? 0 : this.#steps((within) => work(within, this.#ago(days)))
   }
 
   /** As many transactions of at most a batch as it takes. */

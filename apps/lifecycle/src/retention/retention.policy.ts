@@ -60,6 +60,13 @@ export const retentionPolicy = (settings: Settings): readonly RetentionClass[] =
     setting: 'SVC_KEEP_FIRES_DAYS',
   },
   {
+    class: 'schedules',
+    what: 'schedules that are over, with nothing left of their slots',
+    tables: ['scheduler.crons'],
+    ...orNever(settings.SVC_KEEP_FIRES_DAYS, 'until somebody deletes them'),
+    setting: 'SVC_KEEP_FIRES_DAYS',
+  },
+  {
     class: 'answers',
     what: 'texts that models answered; what each call cost stays',
     tables: ['models.calls'],

@@ -15,6 +15,13 @@ export class CronRemoval {
     private readonly clock: Clock,
   ) {}
 
+  /** Of at most so many that have been over since before then, with nothing left of their history. Answers how many. */
+  async prune(tx: Tx, before: Date, limit: number): Promise<number> {
+    const rows = await this.crons.lockForgotten(tx, before, limit)
+    this.remove(tx, rows)
+    return rows.length
+  }
+
   /** Of rows that this transaction has locked. */
   remove(tx: Tx, rows: readonly CronRecord[]): void {
     if (rows.length === 0) return

@@ -80,6 +80,18 @@ export class CronRepository {
     )
   }
 
+  /** Those that are over and have not changed since then, of which no line is left either; locked but for what others hold. */
+  lockForgotten(tx: Tx, before: Date, limit: number): Promise<CronRecord[]> {
+    return tx.query<CronRecord>(
+      // nothing is changed before it is made: so an index has those that are old enough
+      `SELECT c.* FROM scheduler.crons c
+        WHERE c.status IN ('completed', 'failed') AND c.created_at < $1 AND c.updated_at < $1
+          AND NOT EXISTS (SELECT 1 FROM scheduler.fires f WHERE f.cron_id = c.id)
+        LIMIT $2 FOR UPDATE SKIP LOCKED`,
+      [before, limit],
+    )
+  }
+
   /**
    * That one more may be armed, by a node and for an application, until the end of the transaction.
    *
