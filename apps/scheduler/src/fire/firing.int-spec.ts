@@ -91,6 +91,29 @@ describe('the end of the work', () => {
     expect(await scheduler.retrieve(cron.id)).toMatchObject({ consecutive_failures: 1 })
   })
 
+  it('is seen of many works that go on at once', async () => {
+    const { id, name } = await scheduler.create({ schedule: { every: 3600 } })
+    const first = Date.parse(soon(-hour))
+    for (let at = 0; at < 250; at += 1) {
+      const key = `${id}:${first + at}`
+      const work = { key, state: 'succeeded' as const, node_id: null, message_id: '', ended_at: soon(0), error: null }
+      scheduler.work.works.set(key, work)
+    }
+    await scheduler.database.query(
+      `INSERT INTO scheduler.fires
+         (cron_id, slot, trigger, status, slots, last_slot, due_at, fired_at, noted_at, name, owner_path)
+       SELECT $1, at, 'schedule', 'running', 1, at, at, $4, at, $2, '{}'
+         FROM generate_series(0, 249) AS n, LATERAL (SELECT $3::timestamptz + n * interval '1 ms' AS at) AS slot`,
+      [id, name, new Date(first), new Date(first)],
+    )
+    await waitFor(async () => {
+      const left = await scheduler.database.query("SELECT 1 FROM scheduler.fires WHERE status = 'running'")
+      return left.length === 0
+    })
+    const ended = await scheduler.database.query("SELECT 1 FROM scheduler.fires WHERE status = 'succeeded'")
+    expect(ended).toHaveLength(250)
+  })
+
   it('pauses a schedule at its third failure in a row, and a person is told until it goes on', async () => {
     const cron = await scheduler.create({ schedule: { every: 60 } })
     for (const _ of [1, 2, 3]) {

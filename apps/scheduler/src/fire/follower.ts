@@ -15,9 +15,12 @@ type Work = OutputOf<typeof states>['works'][number]
 
 /** Ms between two rounds. */
 const followEvery = 1000
-/** Works that one question names, and questions of one round: what is beyond that comes in the next one. */
-const page = 500
-const pages = 4
+/**
+ * Works that one question names, few enough that reading its answer makes no slot late; and questions of one round. What is
+ * beyond that comes in the next one.
+ */
+const page = 100
+const pages = 10
 const patience = 8000
 const start = { fired_at: new Date(0), cron_id: '', slot: new Date(0) }
 
