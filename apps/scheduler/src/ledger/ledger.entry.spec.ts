@@ -16,7 +16,12 @@ describe('what an entry says', () => {
 
   it('of one that was refused has the reason', () => {
     const error = { code: 'scope_missing', message: 'The token lacks a scope.' }
-    expect(messageOf(row({ cause: 'refused', error }))).toBe('It was refused: The token lacks a scope.')
+    expect(messageOf(row({ cause: 'refused', error }))).toBe('It was refused (scope_missing): The token lacks a scope.')
+  })
+
+  it('of one that was given up has what kept it', () => {
+    const error = { code: 'service_unavailable', message: 'lifecycle is not there.' }
+    expect(messageOf(row({ cause: 'window', error }))).toMatch(/makes up for .*: lifecycle is not there\.$/)
   })
 
   it('of one that waits has what keeps it', () => {

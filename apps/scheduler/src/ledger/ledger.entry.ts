@@ -19,20 +19,25 @@ export const spanOf = (ms: number): string => {
 
 const because = ({ error }: LedgerRow): string => (error ? `: ${error.message}` : '.')
 
+const reason = ({ error }: LedgerRow): string => (error ? ` (${error.code}): ${error.message}` : '.')
+
 const words: Readonly<Record<FireCause, (row: LedgerRow) => string>> = {
   late: (row) => (row.fired_at ? lateness(row) : 'It is late, and not begun yet.'),
-  overlap: () => 'Left out, since the work of an earlier slot still went on.',
+  overlap: () => 'Left out, since the work of an earlier slot still went on (overlap: skip).',
   queue_full: () => `Left out, since ${cronLimits.queued} slots waited for their turn already.`,
   paused: () => 'Left out, since the schedule was paused.',
-  policy: () => 'Nobody was there to fire it, and the schedule makes up for none.',
-  window: () => 'It was too old to be made up for when it could be fired again.',
-  cap: () => `Left out, since no more than the newest ${cronLimits.caughtUp} are made up for.`,
-  coalesced: () => 'A later slot was fired for all that were missed.',
-  refused: (row) => `It was refused${because(row)}`,
+  policy: () => 'Nothing was running to fire it, and its schedule makes up for no slot that is missed (missed: skip).',
+  window: (row) =>
+    `It could not be fired in time, and then was older than its schedule makes up for (catchup_window_s)${because(row)}`,
+  cap: () =>
+    `Nothing was running to fire it, and of slots that are missed only the newest ${cronLimits.caughtUp} are made up for.`,
+  coalesced: () => 'Nothing was running to fire it; one later slot was fired for all that were missed (missed: once).',
+  refused: (row) => `It was refused${reason(row)}`,
   work_failed: (row) => `Its work failed${because(row)}`,
   work_canceled: () => 'Its work was canceled.',
-  outcome_unknown: () => 'It was cut off unseen, and is not run again by itself: look at what it left.',
-  cron_ended: () => 'It was not begun yet when the schedule was deleted.',
+  outcome_unknown: (row) =>
+    `Nobody saw whether it was done, and it is not run again by itself: look at what it left${because(row)}`,
+  cron_ended: () => 'It was not begun yet when its schedule was deleted.',
 }
 
 const lateness = ({ fired_at, due_at }: LedgerRow): string =>
@@ -46,9 +51,12 @@ export const messageOf = (row: LedgerRow): string => {
 
 const openStates = new Set<LedgerRow['ledger']>(['failed', 'unknown', 'omitted'])
 
-/** What did not happen, or failed, can be done now while its schedule is there; what waits or came late needs nobody. */
+/**
+ * What did not happen, or failed, can be done now while its schedule is there. What waits or came late needs nobody, nor
+ * does what a later slot was fired for.
+ */
 const actionOf = (row: LedgerRow): LedgerEntry['action'] =>
-  row.has_cron && openStates.has(row.ledger)
+  row.has_cron && openStates.has(row.ledger) && row.cause !== 'coalesced'
     ? { method: 'POST', path: `/v1/crons/${row.cron_id}/run`, command: `svc cron run ${row.cron_id}` }
     : null
 

@@ -47,7 +47,7 @@ describe('the ledger of slots', () => {
     const entries = await read({ cron_id: cron.id })
     expect(entries.map(({ cause, message }) => [cause, message])).toEqual([
       ['work_canceled', 'Its work was canceled.'],
-      ['outcome_unknown', 'It was cut off unseen, and is not run again by itself: look at what it left.'],
+      ['outcome_unknown', 'Nobody saw whether it was done, and it is not run again by itself: look at what it left.'],
       ['paused', 'Left out, since the schedule was paused.'],
       ['work_failed', 'Its work failed: The process ended.'],
       ['late', 'It was fired 5 minutes late.'],
@@ -77,8 +77,10 @@ describe('the ledger of slots', () => {
     const gone = await scheduler.create()
     await writeFire(scheduler, gone, { slot: at(0), status: 'failed', cause: 'refused', ledger: 'failed' })
     expect(await read({ cron_id: gone.id })).toMatchObject([{ action: { path: `/v1/crons/${gone.id}/run` } }])
+    await writeFire(scheduler, gone, { slot: at(1), status: 'coalesced', cause: 'coalesced', ledger: 'omitted' })
+    expect(await read({ cron_id: gone.id, state: 'omitted' })).toMatchObject([{ action: null }])
     await scheduler.call('crons.delete', { id: gone.id })
-    expect(await read({ cron_id: gone.id })).toMatchObject([
+    expect(await read({ cron_id: gone.id, state: 'failed' })).toMatchObject([
       { cause: 'refused', message: 'It was refused.', action: null },
     ])
   })
