@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { PossibleAction } from '#common/contract/cron.schema.js'
-import { nameOf } from './cron.action.js'
+import { nameOf, requirePossible } from './cron.action.js'
 
 const message = (body: string): PossibleAction => ({ type: 'message', node_id: 'node_1', body, tier: 'normal' })
 
@@ -19,5 +19,21 @@ describe('the name of a schedule that was given none', () => {
 
   it('is what it is when nothing of that can be read', () => {
     expect(nameOf(message(' \u0007 '))).toBe('message')
+  })
+})
+
+describe('what a schedule does', () => {
+  const zero = { code: 'validation_failed' }
+  // A message with it was taken, and refused at each firing.
+  it('holds no U+0000 anywhere, since nobody could be told it', () => {
+    expect(() => requirePossible(message('a\0b'))).toThrow(expect.objectContaining(zero))
+    expect(() => requirePossible(message('a\\\0b'))).toThrow(expect.objectContaining(zero))
+    expect(() =>
+      requirePossible({ type: 'create_node', prompt: 'go', result_schema: { properties: { 'a\0': {} } } }),
+    ).toThrow(expect.objectContaining(zero))
+  })
+
+  it('may speak of it', () => {
+    expect(requirePossible(message('\\u0000 is the end of a string'))).toMatchObject({ type: 'message' })
   })
 })

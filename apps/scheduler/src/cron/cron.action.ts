@@ -5,14 +5,22 @@ const available: readonly PossibleAction['type'][] = ['message', 'create_node', 
 
 const isPossible = (action: CronAction): action is PossibleAction => available.some((type) => type === action.type)
 
-/** @throws SvcError action_unavailable, validation_failed (one that is too large to be kept) */
+/** U+0000 as JSON writes it, and not the six characters. */
+const zero = /(?<!\\)(?:\\\\)*\\u0000/
+
+/** @throws SvcError action_unavailable, validation_failed (one that is too large to be kept, or that nobody could be told) */
 export const requirePossible = (action: CronAction): PossibleAction => {
   if (!isPossible(action)) {
     throw new SvcError('action_unavailable', `There is no action \`${action.type}\` here yet.`, { available })
   }
-  const bytes = Buffer.byteLength(JSON.stringify(action))
-  if (bytes <= cronLimits.actionBytes) return action
-  const message = `must be at most ${cronLimits.actionBytes} bytes of JSON, and is ${bytes}`
+  const text = JSON.stringify(action)
+  const bytes = Buffer.byteLength(text)
+  if (bytes > cronLimits.actionBytes) refuse(`must be at most ${cronLimits.actionBytes} bytes of JSON, and is ${bytes}`)
+  if (zero.test(text)) refuse('may not hold the character U+0000')
+  return action
+}
+
+const refuse = (message: string): never => {
   throw new SvcError('validation_failed', undefined, { errors: [{ pointer: '/action', message }] })
 }
 

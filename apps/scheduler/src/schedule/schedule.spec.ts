@@ -158,6 +158,13 @@ describe('slots', () => {
     expect(all({ at: '2026-01-01T00:01:00.000Z' }, { endAt: start + 59_999 })).toEqual([])
   })
 
+  it('end with the year 9998, since no later one could be written down', () => {
+    const bounds = { anchorAt: start, startAt: at('9998-12-31T23:58:30Z'), endAt: null }
+    const slots = slotsOf({ every: 60 }, bounds)
+    expect(slots.next(at('9998-12-31T23:58:30Z'))).toBe(at('9998-12-31T23:59:30Z'))
+    expect(slots.next(at('9998-12-31T23:59:30Z'))).toBeNull()
+  })
+
   it.each<[CronSchedule, number]>([
     [{ cron: '* * * * *', tz: 'UTC' }, 60],
     [{ cron: '*/7 * * * *', tz: 'UTC' }, 4 * 60],

@@ -16,6 +16,9 @@ export interface Bounds {
   readonly endAt: number | null
 }
 
+/** The end of the year 9998: a slot and its jitter have four digits of year, as everything that is read back. */
+const lastMoment = Date.parse('9998-12-31T23:59:59.999Z')
+
 /** Expressions that were read lately: each takes some 100 KB, and many schedules have the same. */
 const calendars = new Map<string, Calendar>()
 const mostCalendars = 128
@@ -42,7 +45,7 @@ const readCalendar = (expression: string): Calendar => {
  * @throws SvcError validation_failed that points at the expression, timezone_unknown
  */
 export const slotsOf = (schedule: CronSchedule, { anchorAt, startAt, endAt }: Bounds): Slots => {
-  const last = endAt ?? Number.POSITIVE_INFINITY
+  const last = Math.min(endAt ?? lastMoment, lastMoment)
   if ('at' in schedule) {
     return new SingleSlot(Date.parse(schedule.at), { first: startAt ?? Number.NEGATIVE_INFINITY, last })
   }

@@ -36,6 +36,9 @@ export const nodeId = idOf('node')
 /** RFC 3339 in UTC with milliseconds. */
 export const time = z.iso.datetime({ precision: 3 }).meta({ description: 'RFC 3339 time in UTC with milliseconds' })
 
+/** A row with a moment of the year 10000 can't be read back; what is reckoned from one of these lies before that. */
+const isKept = (text: string): boolean => text >= '1970' && text < '9999'
+
 /** A moment as a client may write it: with or without fractions of a second, in UTC or with an offset. Kept as `time`. */
 export const moment = z.iso
   .datetime({ offset: true, error: 'must be an RFC 3339 time, like 2026-12-01T09:00:00Z or 2026-12-01T10:00:00+01:00' })
@@ -43,6 +46,7 @@ export const moment = z.iso
     const ms = Date.parse(text)
     return Number.isNaN(ms) ? text : new Date(ms).toISOString()
   })
+  .refine(isKept, 'must lie in the years 1970 to 9998')
   .meta({ description: 'RFC 3339 time, in UTC or with an offset' })
 
 /** Names that a person gives: providers, profiles, custom objects. */

@@ -17,4 +17,17 @@ describe('a moment', () => {
     'is not what is written "%s"',
     (written) => expect(moment.safeParse(written).success).toBe(false),
   )
+
+  // Armed with one of the year 10000, a schedule could be listed by nobody any more: no row with it can be read back.
+  it.each([
+    '9999-12-31T23:59:59-01:00',
+    '9999-01-01T00:00:00Z',
+    '1969-12-31T23:59:59Z',
+    '0001-01-01T00:00:00+14:00',
+    '0000-06-01T00:00:00Z',
+  ])('is not %s, which is not kept', (written) => expect(moment.safeParse(written).success).toBe(false))
+
+  it.each(['1970-01-01T00:00:00Z', '9998-12-31T23:59:59.999Z'])('may be %s', (written) =>
+    expect(moment.safeParse(written).success).toBe(true),
+  )
 })
