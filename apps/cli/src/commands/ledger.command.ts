@@ -71,14 +71,20 @@ const queryFields = (options: LedgerOptions): Record<string, string | number> =>
 
 const ledgerTable = (entries: readonly LedgerEntry[]): string =>
   table(
-    ['PLANNED', 'KIND', 'STATE', 'CAUSE', 'LATE', 'WHAT', 'DO IT NOW'],
+    ['PLANNED', 'KIND', 'STATE', 'LATE', 'WHAT', 'DO IT NOW', 'WHY'],
     entries.map((entry) => [
       shortTime(entry.planned_at),
       entry.kind,
       entry.state,
-      entry.count > 1 ? `${entry.cause} (${entry.count})` : entry.cause,
       entry.lateness_ms === null ? '-' : lasting(entry.lateness_ms),
-      brief(entry.name ?? entry.request_id ?? entry.node_id ?? entry.cron_id ?? '-', 32),
+      whatText(entry),
       entry.action?.command ?? '-',
+      brief(entry.message, 160),
     ]),
   )
+
+/** What it is about; one entry may stand for a run of slots. */
+const whatText = ({ name, request_id, node_id, cron_id, count }: LedgerEntry): string => {
+  const what = brief(name ?? request_id ?? node_id ?? cron_id ?? '-', 32)
+  return count === 1 ? what : `${what} (${count} slots)`
+}

@@ -36,12 +36,15 @@ afterAll(() => svc.stop())
 
 describe('svc ledger', () => {
   it('shows when, what, why, how late, and the command that does it now', async () => {
-    const late = entry({ state: 'late', cause: 'late', count: 1, lateness_ms: 90_000, name: null, action: null })
+    const about = { message: 'It was fired 1 minute late.', name: null, action: null }
+    const late = entry({ state: 'late', cause: 'late', count: 1, lateness_ms: 90_000, ...about })
     wire.says(page([entry(), late]))
     const { code, out, err } = await svc.run(['ledger'])
     expect([code, err]).toEqual([0, ''])
-    expect(out).toMatch(/^2026-01-01T08:00:00Z +slot +omitted +window \(12\) +- +issues +svc cron run cron_01jd0{22}$/m)
-    expect(out).toMatch(/^2026-01-01T08:00:00Z +slot +late +late +1m 30s +cron_01jd0{22} +-$/m)
+    expect(out).toMatch(
+      /^2026-01-01T08:00:00Z +slot +omitted +- +issues \(12 slots\) +svc cron run cron_01jd0{22} +It was too late to make up for it\.$/m,
+    )
+    expect(out).toMatch(/^2026-01-01T08:00:00Z +slot +late +1m 30s +cron_01jd0{22} +- +It was fired 1 minute late\.$/m)
   })
 
   it('asks for what is wanted of it', async () => {

@@ -14,6 +14,23 @@ const ended: readonly CronFire['status'][] = [
 
 export const hasEnded = ({ status }: CronFire): boolean => ended.includes(status)
 
+/** Why it did not go as planned, in a few words; `svc ledger` has more of them. */
+const causes: Readonly<Record<NonNullable<CronFire['cause']>, string>> = {
+  late: 'late',
+  overlap: 'earlier work went on',
+  queue_full: 'too many waited',
+  paused: 'paused',
+  policy: 'none is made up for',
+  window: 'too old to make up for',
+  cap: 'too many to make up for',
+  coalesced: 'one was fired for all',
+  refused: 'refused',
+  work_failed: 'its work failed',
+  work_canceled: 'its work was canceled',
+  outcome_unknown: 'nobody saw its end',
+  cron_ended: 'schedule deleted',
+}
+
 /** Why its work failed, in one line; undefined where it didn't. */
 export const failureText = ({ error, exit_code }: CronFire): string | undefined => {
   if (error) return `${error.code}: ${error.message}`
@@ -25,7 +42,7 @@ export const fireText = (fire: CronFire): string => {
   const { status, cause, slot, fired_at, lateness_ms, node_id } = fire
   const failure = failureText(fire)
   return [
-    cause === null ? status : `${status} (${cause})`,
+    cause === null ? status : `${status} (${causes[cause]})`,
     `, the slot of ${slot}`,
     fired_at === null ? '' : `, fired ${ago(fired_at)} ago`,
     lateness_ms ? `, ${lasting(lateness_ms)} late` : '',
@@ -39,11 +56,11 @@ export const lastOutput = ({ output }: CronFire): string | undefined => output?.
 
 export const fireTable = (fires: readonly CronFire[]): string =>
   table(
-    ['SLOT', 'STATUS', 'CAUSE', 'LATE', 'NODE', 'ERROR'],
+    ['SLOT', 'STATUS', 'WHY', 'LATE', 'NODE', 'ERROR'],
     fires.map((fire) => [
       slotText(fire),
       fire.trigger === 'manual' ? `${fire.status} (by hand)` : fire.status,
-      fire.cause ?? '-',
+      fire.cause === null ? '-' : causes[fire.cause],
       fire.lateness_ms === null ? '-' : lasting(fire.lateness_ms),
       fire.node_id ?? '-',
       brief(failureText(fire) ?? '', 100),

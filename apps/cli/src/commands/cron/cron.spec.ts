@@ -116,7 +116,7 @@ describe('svc cron show', () => {
     [
       'its last work',
       { last_fire: failed },
-      /^last +failed \(work_failed\), the slot of .*, 2h 5m late, by node_\w+; auth: The key was refused\.$/m,
+      /^last +failed \(its work failed\), the slot of .*, 2h 5m late, by node_\w+; auth: The key was refused\.$/m,
     ],
     ['the clock of its zone', {}, /^next +Mon 2090-01-02 09:00:00 \+01:00, in \d+d \(2090-01-02T08:00:00Z\)$/m],
     ['the output of a command', { last_fire: fire({ output: 'two\nlines\n', exit_code: 0 }) }, /wrote:\ntwo\nlines$/m],
@@ -193,9 +193,9 @@ describe('svc cron history', () => {
     wire.says(page([failed, away, exit], { has_more: true, next_cursor: 'c' }))
     const { out, err } = await svc.run(['cron', 'history', id, '--limit', '3'])
     expect(wire.only.path).toBe(`/v1/crons/${id}/fires?limit=3`)
-    expect(out).toMatch(/failed +work_failed +2h 5m +node_\w+ +auth: The key was refused\./)
-    expect(out).toMatch(/08:00:00\.000Z to 2026-01-01T20:00:00\.000Z \(12\) +missed +window +- +-/)
-    expect(out).toMatch(/failed \(by hand\) +work_failed +4ms +- +exit code 7/)
+    expect(out).toMatch(/failed +its work failed +2h 5m +node_\w+ +auth: The key was refused\./)
+    expect(out).toMatch(/08:00:00\.000Z to 2026-01-01T20:00:00\.000Z \(12\) +missed +too old to make up for +- +-/)
+    expect(out).toMatch(/failed \(by hand\) +its work failed +4ms +- +exit code 7/)
     expect(err).toContain('--after c')
   })
 
