@@ -312,6 +312,15 @@ describe('a repeated key', () => {
     expect(count('twice')).toBe(2)
   })
 
+  // A node knows the keys of its schedules' next firings: used before, they took a command away that it was given.
+  it('of a schedule is nobody else’s, whatever token asks with it', async () => {
+    const actor = { ...node(), tokenId: null }
+    await ask({ command: 'printf x >> scheduled' }, keyed('cron:1', { actor: node() }))
+    await ask({ command: 'printf x >> scheduled' }, keyed('cron:1', { actor }))
+    await ask({ command: 'printf x >> scheduled' }, keyed('cron:1', { actor }))
+    expect(count('scheduled')).toBe(2)
+  })
+
   it('waits for the first to end, and hears of another body at once', async () => {
     const asked = { command: 'touch begun-a; until [ -e go-on ]; do sleep 0.02; done; echo gone on' }
     const first = ask(asked, keyed('slow'))

@@ -61,7 +61,7 @@ export class BashService implements OnModuleInit, BeforeApplicationShutdown {
   async run(ctx: Context, asked: Asked): Promise<Answer> {
     const { idempotencyKey: key, actor } = ctx
     if (key === undefined) return this.#perform(ctx, asked)
-    const claim = await this.#records.claim(actor.principal, key, asked)
+    const claim = await this.#records.claim(holderOf(actor), key, asked)
     if (!('keep' in claim)) {
       if (ctx.notes) ctx.notes.replayed = true
       return claim
@@ -131,3 +131,7 @@ export class BashService implements OnModuleInit, BeforeApplicationShutdown {
     return { cwd: await nodeDirectory(plan, cwd), env: marked, plan, mark }
   }
 }
+
+/** Whose a key is. What is begun without a token, for a schedule, has keys that can be guessed, and that no token reaches. */
+const holderOf = ({ principal, tokenId }: Actor): string =>
+  tokenId === null ? `${principal} without a token` : principal
