@@ -11,6 +11,11 @@ import { type Standing, windowSeconds } from './limit.window.js'
 const patience = 200
 const spared = 1000
 const connectWithin = 2000
+/**
+ * How long it may have been away before the log says so (ms): while it starts, or while the machine is busy, this process
+ * itself is what keeps an answer waiting.
+ */
+const doubted = 3000
 /** Silence after a question for which a connection is given up (ms). */
 const silence = 5000
 const longestPause = 2000
@@ -42,6 +47,9 @@ export class SharedCounters implements OnApplicationShutdown {
   readonly #redis: Redis | undefined
   #spareUntil = 0
   #away = false
+  /** Calls off the question that decides whether it is away; undefined while nobody doubts it. */
+  #doubt: (() => void) | undefined
+  #closed = false
 
   constructor(
     @Inject(SETTINGS) { REDIS_URL: url }: Settings,
@@ -100,20 +108,35 @@ export class SharedCounters implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
+    this.#closed = true
+    this.#doubt?.()
     this.#redis?.disconnect()
   }
 
   #lost(error: unknown): void {
     if (this.#redis?.status === 'ready') this.#spareUntil = this.clock.monotonic() + spared
     if (this.#away) return
-    this.#away = true
-    this.log.warn({ err: error }, 'Redis is away: each gateway counts requests by itself')
+    this.#doubt ??= this.clock.after(doubted, () => void this.#askAgain(error))
+  }
+
+  async #askAgain(error: unknown): Promise<void> {
+    try {
+      await this.#redis?.ping()
+      this.#found()
+    } catch {
+      if (this.#closed) return
+      this.#doubt = undefined
+      this.#away = true
+      this.log.warn({ err: error }, 'Redis is away: each gateway counts requests by itself')
+    }
   }
 
   #found(): void {
+    this.#doubt?.()
+    this.#doubt = undefined
+    this.#spareUntil = 0
     if (!this.#away) return
     this.#away = false
-    this.#spareUntil = 0
     this.log.info('Redis is back: requests are counted over all gateways')
   }
 }
