@@ -18,7 +18,7 @@ export const authority = z.object({
 })
 export type Authority = z.infer<typeof authority>
 
-/** Names one firing for good: `<cron id>:<slot in ms since the epoch>`. */
+/** Names one firing, which is begun once at most: `<cron id>:<slot in ms since the epoch>`. */
 export const workKey = z.string().regex(/^cron_[0-9a-z]{26}:\d{1,16}$/)
 
 export const workStates = ['running', 'succeeded', 'failed', 'canceled', 'absent'] as const
@@ -59,7 +59,7 @@ export const workInternals = [
   operation({
     name: 'lifecycle.work.start',
     kind: 'internal',
-    summary: 'Create a node or send a message on an authority as it stands now; once for its key, for good',
+    summary: 'Create a node or send a message on an authority as it stands now; once for its key',
     service: 'lifecycle',
     body: z.object({ key: workKey, by: authority, action: cronAction }),
     response: started,
