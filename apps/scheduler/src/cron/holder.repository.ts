@@ -7,12 +7,11 @@ export const holderOfApp = (id: string): string => `app:${id}`
 export class HolderRepository {
   /** Locked in one order, until the end of the transaction; answers those that ended at this moment or later. */
   async lock(tx: Tx, ids: readonly string[], since: Date): Promise<string[]> {
-    tx.send('INSERT INTO scheduler.holders (id) SELECT unnest($1::text[]) ON CONFLICT (id) DO NOTHING', [
-      [...ids].sort(),
-    ])
+    // one statement: between two of them the row of an end long ago may be pruned, and nothing would be locked
     const rows = await tx.query<{ id: string; ended_at: Date | null }>(
-      'SELECT id, ended_at FROM scheduler.holders WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE',
-      [ids],
+      `INSERT INTO scheduler.holders (id) SELECT unnest($1::text[])
+       ON CONFLICT (id) DO UPDATE SET ended_at = holders.ended_at RETURNING id, ended_at`,
+      [[...ids].sort()],
     )
     return rows.filter(({ ended_at }) => ended_at !== null && ended_at >= since).map(({ id }) => id)
   }
