@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { pino } from 'pino'
+import { SvcError } from '#common/kernel/errors.js'
 import { Batcher } from './batcher.js'
 
 const silent = pino({ level: 'silent' })
@@ -57,6 +58,38 @@ describe('a batcher', () => {
     await go()
     await go()
     expect(batches).toEqual([['bad'], ['good']])
+  })
+
+  it('runs the others of a batch that one of them made fail', async () => {
+    const { batcher, batches, go } = stage()
+    batcher.add(['a', 'bad', 'b', 'c', 'd'])
+    for (const _ of [1, 2, 3, 4, 5, 6, 7]) await go()
+    expect(batches).toEqual([
+      ['a', 'bad', 'b', 'c', 'd'],
+      ['a', 'bad', 'b'],
+      ['a', 'bad'],
+      ['a'],
+      ['bad'],
+      ['b'],
+      ['c', 'd'],
+    ])
+  })
+
+  it('asks a database that is away once for a batch', async () => {
+    const ran: string[][] = []
+    const batcher = new Batcher<string>({
+      keyOf: (item) => item,
+      size: 10,
+      failure: 'failed',
+      log: silent,
+      run: async (items) => {
+        ran.push(items)
+        throw new SvcError('service_unavailable')
+      },
+    })
+    batcher.add(['a', 'b'])
+    await batcher.settled()
+    expect(ran).toEqual([['a', 'b']])
   })
 
   it('takes no more when it is closed, and ends with what waits', async () => {

@@ -1,3 +1,4 @@
+import { isSvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 
 /**
@@ -40,19 +41,34 @@ export class Batcher<T> {
   }
 
   async #work(): Promise<void> {
-    const { size, run, failure, log } = this.settings
+    const { size } = this.settings
     // what comes within the same turn of the loop shares the first batch
     await Promise.resolve()
     while (this.#waiting.size > 0) {
       const keys = [...this.#waiting.keys()].slice(0, size)
       const items = keys.map((key) => this.#waiting.get(key) as T)
       for (const key of keys) this.#waiting.delete(key)
-      try {
-        await run(items)
-      } catch (err) {
-        log.warn({ err, items: items.length }, failure)
-      }
+      await this.#run(items)
     }
     this.#running = undefined
   }
+
+  /** What fails for what it holds is tried in halves: one item that can't be written stops none but itself. */
+  async #run(items: T[]): Promise<void> {
+    const { run, failure, log } = this.settings
+    try {
+      await run(items)
+    } catch (err) {
+      if (items.length === 1 || mayPass(err)) {
+        log.warn({ err, items: items.length }, failure)
+        return
+      }
+      const half = Math.ceil(items.length / 2)
+      await this.#run(items.slice(0, half))
+      await this.#run(items.slice(half))
+    }
+  }
 }
+
+/** Whether it failed for the moment, as all of it would now: a database that is away, or busy. */
+const mayPass = (err: unknown): boolean => isSvcError(err) && err.facts.retryable
