@@ -33,7 +33,16 @@ describe('what a schedule does', () => {
     ).toThrow(expect.objectContaining(zero))
   })
 
+  // One row with it failed the statement that looks for firings which nobody holds.
+  it('holds no half of a character', () => {
+    expect(() => requirePossible({ type: 'bash', cwd: '/tmp/\ud83d', command: 'true', timeout: 1000 })).toThrow(
+      expect.objectContaining(zero),
+    )
+    expect(requirePossible(message('\u{1f600}'))).toMatchObject({ type: 'message' })
+  })
+
   it('may speak of it', () => {
     expect(requirePossible(message('\\u0000 is the end of a string'))).toMatchObject({ type: 'message' })
+    expect(requirePossible(message('\\ud83d'))).toMatchObject({ type: 'message' })
   })
 })

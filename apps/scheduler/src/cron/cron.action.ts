@@ -5,8 +5,8 @@ const available: readonly PossibleAction['type'][] = ['message', 'create_node', 
 
 const isPossible = (action: CronAction): action is PossibleAction => available.some((type) => type === action.type)
 
-/** U+0000 as JSON writes it, and not the six characters. */
-const zero = /(?<!\\)(?:\\\\)*\\u0000/
+/** U+0000 and halves of characters as JSON writes them, and not the six characters: no database reads them. */
+const unreadable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
 /** @throws SvcError action_unavailable, validation_failed (one that is too large to be kept, or that nobody could be told) */
 export const requirePossible = (action: CronAction): PossibleAction => {
@@ -16,7 +16,7 @@ export const requirePossible = (action: CronAction): PossibleAction => {
   const text = JSON.stringify(action)
   const bytes = Buffer.byteLength(text)
   if (bytes > cronLimits.actionBytes) refuse(`must be at most ${cronLimits.actionBytes} bytes of JSON, and is ${bytes}`)
-  if (zero.test(text)) refuse('may not hold the character U+0000')
+  if (unreadable.test(text)) refuse('may hold neither the character U+0000 nor half of a character')
   return action
 }
 

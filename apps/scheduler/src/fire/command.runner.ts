@@ -5,7 +5,7 @@ import { type Clock, pause } from '#common/kernel/clock.js'
 import type { Settings } from '#common/kernel/config.js'
 import { type Actor, type Context, systemContext } from '#common/kernel/context.js'
 import type { Database } from '#common/kernel/database/database.js'
-import { hasCode, isSvcError, type SvcError } from '#common/kernel/errors.js'
+import { hasCode, isSvcError, SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { PUNCTUAL } from '../schedule/slot.plan.js'
 import { ledgerOf } from './fire.ledger.js'
@@ -13,7 +13,9 @@ import { fireMachine } from './fire.machine.js'
 import type { FireEnd } from './fire.outcome.js'
 import { workKeyOf } from './fire.record.js'
 import type { FireRepository, HeldFire } from './fire.repository.js'
+import { refusalOf } from './refusal.js'
 import { lease } from './starter.js'
+import { storable } from './storable.js'
 
 type Command = Omit<Extract<PossibleAction, { type: 'bash' }>, 'type'>
 type Standing = OutputOf<(typeof contract)['lifecycle.work.actor']>
@@ -31,6 +33,8 @@ const patience = 5000
 const shortCommand = 500
 /** Ms between two renewals of the hold on a firing. */
 const renewEvery = lease / 3
+/** A host knows for a day which commands it began: from then on (ms), less some, it may run one a second time. */
+const remembered = 23 * 3_600_000
 /** Ms between two questions for the answer of a command that runs already under its key. */
 const askEvery = 1000
 
@@ -70,15 +74,21 @@ export class CommandRunner {
    * @throws what lifecycle or the host said that refused it, or that could not be asked; UnseenCommand
    */
   async run(fire: HeldFire, { action, authority }: Order): Promise<FireEnd> {
-    const standing = await this.bus.call(actor, systemContext('scheduler'), { by: authority }, { timeout: patience })
     const firedAt = new Date(this.clock.now())
+    if (this.#isForgotten(fire)) return this.#lost(fire, new SvcError('outcome_unknown'), firedAt)
+    const standing = await this.#standingOf(authority)
     const known = isUntold(fire) ? await this.#note(fire, firedAt) : fire
-    const letGo = this.#hold(known, firedAt)
+    const stop = new AbortController()
+    const letGo = this.#hold(known, { firedAt, authority, stop })
     try {
       const { type: _, ...command } = action
-      const result = await this.#ask(contextFor(known, authority, standing), command, standing)
+      const ctx = contextFor(known, authority, standing)
+      const result = await this.#ask({ ...ctx, signal: AbortSignal.any([ctx.signal, stop.signal]) }, command, standing)
       return this.#ended(known, result, firedAt)
     } catch (error) {
+      if (stop.signal.aborted) {
+        return this.#broken(known, { event: 'cancel', cause: 'work_canceled', error: stop.signal.reason }, firedAt)
+      }
       if (hasCode(error, 'outcome_unknown')) return this.#lost(known, error, firedAt)
       const left = mayRun(error) ? await this.#note(known, firedAt) : known
       throw left === fire ? error : new UnseenCommand(left, error)
@@ -104,11 +114,25 @@ export class CommandRunner {
     }
   }
 
-  /** Answers how to let go. */
-  #hold(fire: HeldFire, firedAt: Date): () => void {
+  #standingOf(by: Authority): Promise<Standing> {
+    return this.bus.call(actor, systemContext('scheduler'), { by }, { timeout: patience })
+  }
+
+  /** Whether it may have run so long ago that its host would not know any more. */
+  #isForgotten(fire: HeldFire): boolean {
+    const began = fire.status === 'running' || isUntold(fire) ? (fire.fired_at ?? fire.noted_at) : undefined
+    return began !== undefined && this.clock.now() - began.getTime() > remembered
+  }
+
+  /** Answers how to let go. Whose authority ends, or no longer suffices, has the command ended. */
+  #hold(
+    fire: HeldFire,
+    { firedAt, authority, stop }: { firedAt: Date; authority: Authority; stop: AbortController },
+  ): () => void {
     let callOff: () => void = () => undefined
     const renew = (): void => {
       if (this.#closed) return
+      this.#standingOf(authority).catch((error: unknown) => refusalOf(error).final && stop.abort(error))
       this.#note(fire, firedAt).catch((err: unknown) =>
         this.log.warn({ err, key: workKeyOf(fire) }, 'a running command could not be noted'),
       )
@@ -138,19 +162,21 @@ export class CommandRunner {
       event: ok ? 'succeed' : 'fail',
       cause: ok ? cause : 'work_failed',
       ended_at: new Date(this.clock.now()),
-      found: { fired_at, error, exit_code, output: `${stdout}${stderr}`.slice(-cronLimits.outputLength) },
+      found: { fired_at, error, exit_code, output: storable(`${stdout}${stderr}`.slice(-cronLimits.outputLength)) },
     }
   }
 
-  #lost(fire: HeldFire, { code, message }: SvcError, firedAt: Date): FireEnd {
-    return {
-      cron_id: fire.cron_id,
-      slot: fire.slot,
-      event: 'lose',
-      cause: 'outcome_unknown',
-      ended_at: new Date(this.clock.now()),
-      found: { fired_at: fire.fired_at ?? firedAt, error: { code, message } },
-    }
+  #lost(fire: HeldFire, error: SvcError, firedAt: Date): FireEnd {
+    return this.#broken(fire, { event: 'lose', cause: 'outcome_unknown', error }, firedAt)
+  }
+
+  #broken(
+    { cron_id, slot, fired_at }: HeldFire,
+    { event, cause, error }: Pick<FireEnd, 'event' | 'cause'> & { readonly error: unknown },
+    firedAt: Date,
+  ): FireEnd {
+    const found = { fired_at: fired_at ?? firedAt, error: refusalOf(error).error }
+    return { cron_id, slot, event, cause, ended_at: new Date(this.clock.now()), found }
   }
 }
 

@@ -103,8 +103,9 @@ const UPDATE = `UPDATE scheduler.fires AS line SET status = made.status, cause =
   FROM json_to_recordset($1::json) AS made (${typed})
   WHERE line.cron_id = made.cron_id AND line.slot = made.slot AND line.${OPEN}`
 
-const TAKE = `WITH free AS (SELECT cron_id, slot FROM scheduler.fires WHERE held_until <= $1
-      ORDER BY held_until LIMIT $3 FOR UPDATE SKIP LOCKED),
+const TAKE = `WITH free AS (SELECT f.cron_id, f.slot FROM scheduler.fires f WHERE f.held_until <= $1
+        AND EXISTS (SELECT 1 FROM scheduler.crons c WHERE c.id = f.cron_id AND c.action ->> 'type' = 'bash') = $4
+      ORDER BY f.held_until LIMIT $3 FOR UPDATE OF f SKIP LOCKED),
     taken AS (UPDATE scheduler.fires AS line SET held_until = $2, attempts = line.attempts + 1 FROM free
       WHERE line.cron_id = free.cron_id AND line.slot = free.slot RETURNING line.*)
   SELECT taken.*, cron.action, cron.authority, cron.catchup_window_s
@@ -219,9 +220,9 @@ export class FireRepository {
     if (fires.length) tx.send(UPDATE, [text(fires)])
   }
 
-  /** Takes firings that nobody holds any more, for a new try, until then. */
-  take(reader: Reader, now: Date, until: Date, limit: number): Promise<HeldFire[]> {
-    return reader.query<HeldFire>(TAKE, [now, until, limit])
+  /** Takes firings that nobody holds any more, for a new try, until then: those of commands, or all others. */
+  take(reader: Reader, held: { now: Date; until: Date }, commands: boolean, limit: number): Promise<HeldFire[]> {
+    return reader.query<HeldFire>(TAKE, [held.now, held.until, limit, commands])
   }
 
   /** Records that others have taken the work on. */

@@ -1,5 +1,6 @@
 import { isSvcError, SvcError } from '#common/kernel/errors.js'
 import type { FireRecord } from './fire.record.js'
+import { storable } from './storable.js'
 
 /** What a failed attempt says to whoever reads the firing, and whether another can go better. */
 export interface Refusal {
@@ -14,6 +15,6 @@ export const refusalOf = (thrown: unknown): Refusal => {
   const error = isSvcError(thrown) ? thrown : new SvcError('internal', String(thrown))
   return {
     final: !error.facts.retryable && !saysWhen(error),
-    error: { code: error.code, message: error.message },
+    error: { code: error.code, message: storable(error.message) },
   }
 }

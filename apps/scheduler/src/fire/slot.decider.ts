@@ -7,7 +7,7 @@ import { consequencesOf } from './fire.outcome.js'
 import type { FireRecord } from './fire.record.js'
 import type { FireRepository, HeldFire, OpenFires } from './fire.repository.js'
 import { type Decision, decisionOf } from './slot.decision.js'
-import { heldOf, type Starter } from './starter.js'
+import { heldOf, laneOf, type Starter } from './starter.js'
 
 /** A schedule that can't be planned, since its zone is unknown on this machine, is looked at again after this (ms). */
 const lookAgain = 300_000
@@ -51,14 +51,15 @@ export class SlotDecider {
   }
 
   #decide(tx: Tx, crons: readonly CronRecord[], { openOf, newestOf }: Known, now: Date): CronRecord[] {
-    let room = this.starter.room()
+    const room = { starts: this.starter.room('starts'), commands: this.starter.room('commands') }
     const held: HeldFire[] = []
     const decided = crons.map((cron) => {
       const open = openOf.get(cron.id) ?? nothingOpen(cron.id)
-      const holding = this.starter.holding(now, room)
+      const lane = laneOf(cron)
+      const holding = this.starter.holding(now, room[lane])
       const decision = this.#decisionFor(cron, { open, newest: newestOf.get(cron.id), now, holding })
       const mine = heldOf(cron, decision.fires)
-      room -= mine.length
+      room[lane] -= mine.length
       held.push(...mine)
       return { cron, open, decision }
     })

@@ -16,14 +16,18 @@ export const lease = 15_000
 const concurrency = 32
 /** Commands that run at once for this process. */
 const commands = 64
-/** Firings that wait here for their turn at most: what is beyond that is left to whoever has room. */
+/** Firings of a lane that wait here for their turn at most: what is beyond that is left to whoever has room. */
 const longestQueue = 500
 
 /** Carries one firing out as far as it goes; never rejects. */
 export type Perform = (fire: HeldFire) => Promise<void>
 
-/** Whether an order is for a shell, whose command is waited for. */
-const isCommand = ({ action }: HeldFire): boolean => action?.type === 'bash'
+/** Commands are waited for, and so have a lane of their own: however many there are, they hold up nothing else. */
+export const laneNames = ['starts', 'commands'] as const
+export type LaneName = (typeof laneNames)[number]
+
+export const laneOf = ({ action }: Pick<CronRecord, 'action'> | HeldFire): LaneName =>
+  action?.type === 'bash' ? 'commands' : 'starts'
 
 /** Firings wait their turn in a lane, and run there side by side. */
 class Lane {
@@ -65,7 +69,7 @@ class Lane {
 
 /** Starts what was decided about, as much at once as this machine bears. */
 export class Starter {
-  #lanes: { readonly starts: Lane; readonly commands: Lane } | undefined
+  #lanes: Readonly<Record<LaneName, Lane>> | undefined
   #closed = false
 
   constructor(
@@ -82,25 +86,28 @@ export class Starter {
     this.#lanes = { starts: new Lane(concurrency, held), commands: new Lane(commands, held) }
   }
 
-  /** Firings that may be taken now. */
-  room(): number {
-    if (!this.#lanes || this.#closed) return 0
-    return Math.max(0, longestQueue - this.#lanes.starts.waiting - this.#lanes.commands.waiting)
+  /** Firings of a lane that may be taken now. */
+  room(lane: LaneName): number {
+    return !this.#lanes || this.#closed ? 0 : Math.max(0, longestQueue - this.#lanes[lane].waiting)
   }
 
   /** How a firing that begins now is held: by this process, where it has room for it, else free for any other. */
-  holding(now: Date, room = this.room()): Pick<FireRecord, 'attempts' | 'held_until'> {
+  holding(now: Date, room: number): Pick<FireRecord, 'attempts' | 'held_until'> {
     return room > 0 ? { attempts: 1, held_until: new Date(now.getTime() + lease) } : { attempts: 0, held_until: now }
   }
 
   take(fires: readonly HeldFire[]): void {
     if (!this.#lanes || this.#closed) return
-    for (const fire of fires) this.#lanes[isCommand(fire) ? 'commands' : 'starts'].add(fire)
+    for (const fire of fires) this.#lanes[laneOf(fire)].add(fire)
   }
 
   /** The turn of a firing that waited for another has come. */
   release(tx: Tx, cron: CronRecord, fire: FireRecord, now: Date): void {
-    const begun = { ...fireMachine.apply(fire, 'release'), ...this.holding(now), noted_at: now }
+    const begun = {
+      ...fireMachine.apply(fire, 'release'),
+      ...this.holding(now, this.room(laneOf(cron))),
+      noted_at: now,
+    }
     const released = { ...begun, ledger: ledgerOf(begun) }
     this.fires.update(tx, [released])
     tx.afterCommit(() => this.take(heldOf(cron, [released])))

@@ -6,7 +6,7 @@ import type { Refill } from '../timer/refill.js'
 import type { Claims } from './claim.service.js'
 import type { FireEnds } from './fire.end.service.js'
 import type { FireRepository } from './fire.repository.js'
-import { lease, type Starter } from './starter.js'
+import { laneNames, lease, type Starter } from './starter.js'
 
 /** Ms between two rounds. */
 const sweepEvery = 1000
@@ -89,10 +89,13 @@ export class Sweep {
 
   /** Starts whose process died, or whose next try has come. */
   async #starts(): Promise<void> {
-    const room = this.starter.room()
-    if (room === 0) return
     const now = this.clock.now()
-    this.starter.take(await this.fires.take(this.database, new Date(now), new Date(now + lease), room))
+    for (const lane of laneNames) {
+      const room = this.starter.room(lane)
+      if (room === 0) continue
+      const held = { now: new Date(now), until: new Date(now + lease) }
+      this.starter.take(await this.fires.take(this.database, held, lane === 'commands', room))
+    }
   }
 
   /** What waits for the firing before it, and that is over: the same transaction ends one and begins the other, so nothing should. */
