@@ -34,6 +34,11 @@ export interface CallOptions {
   readonly timeout?: number
   /** The host id, for operations of `host`. */
   readonly target?: string
+  /**
+   * The work goes on when this process or the way to it is gone: whoever asks again under the same idempotency key hears
+   * of its end. Only the signal of the context and the deadline end it.
+   */
+  readonly outlives?: boolean
 }
 
 export interface StreamOptions {
@@ -62,8 +67,8 @@ export class Bus {
   /**
    * Asks the service that owns the operation, and waits for its answer until the earliest of: the context's deadline,
    * `timeout`, the operation's own timeout (10 s unless it names one). The server of a call that is left before its
-   * answer is told, and the handler's signal fires; should that message be lost, it fires at the next beat. A server
-   * whose beats stay out, for it died or hangs, ends a longer call.
+   * answer is told, and the handler's signal fires; should that message be lost, it fires at the next beat, unless the
+   * work `outlives` its caller. A server whose beats stay out, for it died or hangs, ends a longer call.
    *
    * @throws SvcError the handler's own; `service_unavailable` at once when nobody serves it or the connection is lost, and when it falls silent;
    * `deadline_exceeded`; `payload_too_large`; `client_closed` (or the signal's own SvcError) when `ctx.signal` fires;
@@ -110,11 +115,16 @@ export class Bus {
       const reply = inbox.open({ subject, onMessage, onFailure })
       const callOff = timerFor(clock, deadline, () => leave(overrun(entry.name)))
       const isLong = deadline - clock.now() > pulse.silence
-      const silent = (): void => leave(failureOf('silent', called))
+      const outlives = options.outlives === true
+      const silent = (): void => (outlives ? fail : leave)(failureOf('silent', called))
       const heartbeat = isLong ? new Heartbeat(clock, pulse, { beat: () => undefined, silent }) : undefined
       ctx.signal.addEventListener('abort', onAbort, { once: true })
       try {
-        connection.send(subject, encode({ ctx: envelopeOf({ ...ctx, deadline }), input }), reply)
+        connection.send(
+          subject,
+          encode({ ctx: envelopeOf({ ...ctx, deadline }), input, ...(outlives && { outlives }) }),
+          reply,
+        )
       } catch (error) {
         fail(this.#named(error, called))
       }

@@ -205,6 +205,49 @@ describe('the server of a call that was left', () => {
   })
 })
 
+describe('the server of a call that outlives its caller', () => {
+  const outlives = { timeout: 600_000, outlives: true }
+
+  // A scheduler that was started anew had every command of a schedule ended that ran then.
+  it('works on when its caller is gone', async () => {
+    const { work, begun } = untilLeft()
+    const peer = await serve({ operations: [probe.wait], handlers: { 'probe.wait': work }, pulse })
+    const caller = await joinBus(testNats().url, 'gateway', { rights: 'all' })
+    const call = failure(caller.bus.call(probe.wait, asked(), {}, outlives))
+    const signal = await begun
+    await caller.close()
+    expect((await call).code).toBe('service_unavailable')
+    const since = performance.now()
+    await waitFor(() => performance.now() - since > pulse.beat * 5)
+    expect(signal.aborted).toBe(false)
+    expect(peer.server.working).toBe(1)
+  })
+
+  it('is told nothing when its caller hears nothing of it', async () => {
+    const heard = await cancels()
+    const { work, begun } = untilLeft()
+    await serve({ operations: [probe.report], handlers: { 'probe.report': work }, hostId: 'one' }, 'host')
+    const caller = await serve({ pulse: { beat: 50, silence: 100 } })
+    const call = failure(caller.bus.call(probe.report, asked(), {}, { ...outlives, target: 'one' }))
+    const signal = await begun
+    expect((await call).code).toBe('service_unavailable')
+    await caller.connection.flush()
+    await gateway.connection.flush()
+    expect([heard, signal.aborted]).toEqual([[], false])
+  })
+
+  it('is told that its caller wants it no more', async () => {
+    const { work, begun, left } = untilLeft()
+    await serveWait(work)
+    const leaving = new AbortController()
+    const call = failure(gateway.bus.call(probe.wait, asked({ signal: leaving.signal }), {}, outlives))
+    await begun
+    leaving.abort()
+    expect(await left).toMatchObject({ code: 'client_closed' })
+    await call
+  })
+})
+
 describe('the caller of a long call', () => {
   const impatient = () => serve({ pulse })
 

@@ -13,11 +13,12 @@ export interface Grant {
   readonly bytes: number
 }
 
-/** A question. With `open` it asks for a stream and grants the first window. */
+/** A question. With `open` it asks for a stream and grants the first window; `outlives` as in the options of a call. */
 export interface Request {
   readonly ctx: Envelope
   readonly input: unknown
   readonly open?: Grant
+  readonly outlives?: true
 }
 
 export type Answer = { readonly output?: unknown; readonly replayed?: true } | { readonly error: ErrorWire }

@@ -88,14 +88,14 @@ export class Dispatcher {
     for (const work of [...this.#working]) work.abort(reason)
   }
 
-  async #answer(endpoint: Endpoint, { ctx: envelope, input }: Request, reply: string): Promise<void> {
+  async #answer(endpoint: Endpoint, { ctx: envelope, input, outlives }: Request, reply: string): Promise<void> {
     const { entry, call } = endpoint
     const controller = new AbortController()
     const callOff = timerFor(this.settings.clock, envelope.deadline, () => controller.abort(overrun(entry.name)))
     this.#working.add(controller)
     this.#calls.set(reply, controller)
     const { clock, pulse, inbox, connection } = this.settings
-    const gone = (): void => controller.abort(new SvcError('client_closed'))
+    const gone = (): void => (outlives ? undefined : controller.abort(new SvcError('client_closed')))
     const watch = new CallWatch({ clock, pulse, inbox, connection, reply, gone })
     try {
       if (!call) throw new SvcError('malformed_request', `${entry.name} answers with a stream`)
