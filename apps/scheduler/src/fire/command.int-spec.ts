@@ -193,6 +193,15 @@ describe('the command of a process that died', () => {
     expect(new Set(asked.map(({ ctx }) => ctx.idempotencyKey))).toEqual(new Set([`cron:${cron.id}:${slot.getTime()}`]))
   })
 
+  it('that left no word is not begun when it is too old', async () => {
+    await joinHost()
+    const cron = await command()
+    const before = new Date(scheduler.clock.now() - 7_200_000)
+    await writeFire(scheduler, cron, { slot: before, held_until: before, status: 'starting', attempts: 1 })
+    expect(await scheduler.until(cron.id, 'unknown')).toMatchObject({ cause: 'outcome_unknown' })
+    expect(asked).toHaveLength(0)
+  })
+
   it('is unknown when its schedule is gone, so that nobody can ask', async () => {
     const cron = await command()
     await writeFire(scheduler, cron, {

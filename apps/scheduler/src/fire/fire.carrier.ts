@@ -83,6 +83,10 @@ export class FireCarrier {
   async #try(fire: HeldFire): Promise<void> {
     const { action, authority } = fire
     if (!action || !authority) return this.#abandoned(fire)
+    // nobody was there to begin it in time; a command that was seen to run has begun, and is asked after
+    const now = new Date(this.clock.now())
+    const isTooOld = fire.status === 'starting' && now.getTime() >= this.#deadlineOf(fire)
+    if (isTooOld) return this.#giveUp(fire, fire.error, now)
     if (action.type === 'bash') return this.ends.end(await this.commands.run(fire, { action, authority }))
     const asked = this.clock.now()
     const started = await this.bus.call(
@@ -134,8 +138,8 @@ export class FireCarrier {
   /** It is too old, unless one of the tries was heard after all. While nobody can say that it stays where it is. */
   async #giveUp(fire: HeldFire, error: FireRecord['error'], now: Date): Promise<void> {
     if (fire.action?.type === 'bash') {
-      // a command that was seen to run may have done all or nothing
-      const lost = fire.status === 'running'
+      // a command that was seen to run, or of which a try left no word, may have done all or nothing
+      const lost = fire.status === 'running' || isUntold(fire)
       this.ends.end({
         ...keyOf(fire),
         event: lost ? 'lose' : 'miss',

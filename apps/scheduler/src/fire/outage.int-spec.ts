@@ -163,6 +163,30 @@ describe('a process that died', () => {
     expect(scheduler.work.works.size).toBe(1)
   })
 
+  // Decided about, and then the machine was off over a weekend: it was begun on Monday, whatever its window.
+  it.each([0, 1])(
+    'for longer than its window leaves a slot that is begun no more, after %s tries',
+    async (attempts) => {
+      const old = new Date(slot.getTime() - 2 * 86_400_000)
+      const cron = await abandoned({ slot: old, held_until: old, attempts })
+      expect(await scheduler.until(cron.id, 'missed')).toMatchObject({ cause: 'window', fired_at: null })
+      expect(scheduler.work.starts).toHaveLength(0)
+    },
+  )
+
+  it('for longer than its window has its work found again, where it was begun', async () => {
+    await scheduler.another()
+    const old = new Date(slot.getTime() - 2 * 86_400_000)
+    const cron = await scheduler.create({ schedule: { every: 3600 } })
+    const key = `${cron.id}:${old.getTime()}`
+    const node_id = scheduler.work.node()
+    const work = { key, state: 'running' as const, node_id, message_id: 'msg_1', ended_at: null, error: null }
+    scheduler.work.works.set(key, work)
+    await writeFire(scheduler, cron, { slot: old, status: 'starting', attempts: 1, held_until: old })
+    expect(await scheduler.until(cron.id, 'running')).toMatchObject({ node_id })
+    expect(scheduler.work.starts).toHaveLength(0)
+  })
+
   const orphaned = async (more: Partial<Parameters<typeof writeFire>[2]>): Promise<unknown> => {
     const cron = await abandoned({ slot, held_until: new Date(scheduler.clock.now() + 60_000), ...more })
     await scheduler.call('crons.delete', { id: cron.id })
