@@ -65,6 +65,15 @@ describe('the end of a node', () => {
     expect(await scheduler.create({ action: message(before.node) })).toMatchObject({ status: 'active' })
   })
 
+  it('canceled: nothing is added that was asked for before; finalized: it is', async () => {
+    const ended_at = new Date(scheduler.clock.now() + 60_000).toISOString()
+    const [canceled, finalized] = [scheduler.work.node(), scheduler.work.node()]
+    await end(canceled, 'canceled', { ended_at })
+    await end(finalized, 'finalized', { ended_at })
+    await expect(scheduler.create({ action: message(canceled) })).rejects.toMatchObject({ code: 'illegal_transition' })
+    expect(await scheduler.create({ action: message(finalized) })).toMatchObject({ status: 'active' })
+  })
+
   it('that is told late leaves what was armed since by a node that was brought back', async () => {
     const ended_at = new Date(scheduler.clock.now() - 1).toISOString()
     const before = await scene()
