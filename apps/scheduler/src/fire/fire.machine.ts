@@ -24,5 +24,3 @@ export const fireMachine = defineMachine({
     coalesce: { from: ['starting'], to: 'coalesced' },
   },
 })
-
-export type FireEvent = (typeof fireMachine.events)[number]

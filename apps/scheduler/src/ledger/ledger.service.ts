@@ -12,7 +12,7 @@ const ownId = /^(cron_\w{26}):(\d{1,15})$/
  * A position in the order of (at, id) as one of our lines. An id of another service stands before or after all of ours, by
  * its first letters.
  */
-export const boundOf = (before: InputOf<Read>['before']): Bound | undefined => {
+const boundOf = (before: InputOf<Read>['before']): Bound | undefined => {
   if (!before) return undefined
   const at = new Date(before.at)
   const [, cronId, slot] = ownId.exec(before.id) ?? []
