@@ -27,6 +27,8 @@ export interface LedgerFilter {
   readonly limit: number
 }
 
+const newestFirst = 'f.noted_at DESC, f.cron_id DESC, f.slot DESC'
+
 type Put = (value: unknown) => string
 
 const below = (bound: Bound | undefined, put: Put): string[] => {
@@ -55,10 +57,11 @@ export class LedgerRepository {
       ...(filter.since ? [`f.noted_at >= ${put(filter.since)}`] : []),
       ...below(filter.bound, put),
     ]
+    // schedules are looked up for the lines of the page alone
     return reader.query<LedgerRow>(
-      `SELECT f.*, EXISTS (SELECT 1 FROM scheduler.crons c WHERE c.id = f.cron_id) AS has_cron
-         FROM scheduler.fires f WHERE ${conditions.join(' AND ')}
-        ORDER BY f.noted_at DESC, f.cron_id DESC, f.slot DESC LIMIT $1`,
+      `SELECT f.*, c.id IS NOT NULL AS has_cron
+         FROM (SELECT f.* FROM scheduler.fires f WHERE ${conditions.join(' AND ')} ORDER BY ${newestFirst} LIMIT $1) f
+         LEFT JOIN scheduler.crons c ON c.id = f.cron_id ORDER BY ${newestFirst}`,
       values,
     )
   }
