@@ -247,6 +247,57 @@ describe('a command whose answer was lost', () => {
   })
 })
 
+describe('a command that is given up', () => {
+  const over = 70_000
+
+  it('was missed when its host never heard of it', async () => {
+    const cron = await command({ catchup_window_s: 0 })
+    await run(cron)
+    await waitFor(async () => (await scheduler.fires(cron.id))[0]?.error?.code === 'service_unavailable')
+    scheduler.clock.advance(over)
+    expect(await ending()).toEqual({ status: 'missed', cause: 'window' })
+  })
+
+  it('is unknown when a try left no word, whatever is said of those after it', async () => {
+    await joinHost()
+    const cron = await command({ catchup_window_s: 0 })
+    const slot = new Date(scheduler.clock.now() - 1000)
+    await scheduler.work.leave()
+    await writeFire(scheduler, cron, { slot, status: 'starting', attempts: 1, held_until: slot })
+    await scheduler.until(cron.id, 'running')
+    scheduler.clock.advance(over)
+    expect(await ending()).toEqual({ status: 'unknown', cause: 'outcome_unknown' })
+    expect(asked).toEqual([])
+  })
+
+  it('is unknown when a try may have been heard and lifecycle lets nobody ask again', async () => {
+    await joinHost()
+    const node = scheduler.work.node()
+    const cron = await command({}, nodeCall(node))
+    const slot = new Date(scheduler.clock.now() - 1000)
+    scheduler.work.nodes.delete(node)
+    await writeFire(scheduler, cron, { slot, status: 'running', fired_at: slot, attempts: 1, held_until: slot })
+    expect(await ending()).toEqual({ status: 'unknown', cause: 'outcome_unknown' })
+    expect(asked).toEqual([])
+  })
+
+  // It kept what was said of an earlier try, and a process that died while it asked seemed never to have asked.
+  it('has no word of the try that is under way', async () => {
+    const cron = await command()
+    await run(cron)
+    await waitFor(async () => (await scheduler.fires(cron.id))[0]?.error?.code === 'service_unavailable')
+    let error: unknown
+    answer = async () => {
+      error = (await scheduler.database.query('SELECT error FROM scheduler.fires'))[0]?.error
+      return done
+    }
+    await joinHost()
+    scheduler.clock.advance(10_000)
+    await scheduler.until(cron.id, 'succeeded')
+    expect(error).toBeNull()
+  })
+})
+
 /** Of the only firing there is. */
 const ending = () =>
   waitFor(async () => {

@@ -33,8 +33,11 @@ const patience = 5000
 const shortCommand = 500
 /** Ms between two renewals of the hold on a firing. */
 const renewEvery = lease / 3
-/** A host knows for a day which commands it began: from then on (ms), less some, it may run one a second time. */
-const remembered = 23 * 3_600_000
+/**
+ * A host knows for a day which commands it began, and runs one a second time after that. This (ms) is less than half of it:
+ * of a try that left no word only the next one's time may be known.
+ */
+const remembered = 10 * 3_600_000
 /** Ms between two questions for the answer of a command that runs already under its key. */
 const askEvery = 1000
 
@@ -73,27 +76,17 @@ export class CommandRunner {
    *
    * @throws what lifecycle or the host said that refused it, or that could not be asked; UnseenCommand
    */
-  async run(fire: HeldFire, { action, authority }: Order): Promise<FireEnd> {
+  async run(fire: HeldFire, order: Order): Promise<FireEnd> {
     const firedAt = new Date(this.clock.now())
     if (this.#isForgotten(fire)) return this.#lost(fire, new SvcError('outcome_unknown'), firedAt)
-    const standing = await this.#standingOf(authority)
-    const known = isUntold(fire) ? await this.#note(fire, firedAt) : fire
-    const stop = new AbortController()
-    const letGo = this.#hold(known, { firedAt, authority, stop })
+    const known = isUntold(fire) ? shown(fire, firedAt) : fire
     try {
-      const { type: _, ...command } = action
-      const ctx = contextFor(known, authority, standing)
-      const result = await this.#ask({ ...ctx, signal: AbortSignal.any([ctx.signal, stop.signal]) }, command, standing)
-      return this.#ended(known, result, firedAt)
+      const standing = await this.#standingOf(order.authority)
+      return await this.#carry(known, order, standing, firedAt)
     } catch (error) {
-      if (stop.signal.aborted) {
-        return this.#broken(known, { event: 'cancel', cause: 'work_canceled', error: stop.signal.reason }, firedAt)
-      }
-      if (hasCode(error, 'outcome_unknown')) return this.#lost(known, error, firedAt)
-      const left = mayRun(error) ? await this.#note(known, firedAt) : known
-      throw left === fire ? error : new UnseenCommand(left, error)
-    } finally {
-      letGo()
+      // who refuses this try says nothing of the one before
+      if (known.status === 'running' && refusalOf(error).final) return this.#lost(known, error, firedAt)
+      throw known === fire || error instanceof UnseenCommand ? error : new UnseenCommand(known, error)
     }
   }
 
@@ -102,12 +95,36 @@ export class CommandRunner {
     this.#closed = true
   }
 
+  async #carry(known: HeldFire, { action, authority }: Order, standing: Standing, firedAt: Date): Promise<FireEnd> {
+    const stop = new AbortController()
+    // should this process die now, no word of an earlier try is to stand for this one
+    if (known.error !== null) await this.fires.forgetError(this.database, known)
+    const letGo = this.#hold(known, { firedAt, authority, stop })
+    try {
+      const { type: _, ...command } = action
+      const ctx = contextFor(known, authority, standing)
+      const result = await this.#ask({ ...ctx, signal: AbortSignal.any([ctx.signal, stop.signal]) }, command, standing)
+      return this.#ended(known, result, firedAt)
+    } catch (error) {
+      if (hasCode(error, 'outcome_unknown')) return this.#lost(known, error, firedAt)
+      if (stop.signal.aborted) {
+        return this.#broken(known, { event: 'cancel', cause: 'work_canceled', error: stop.signal.reason }, firedAt)
+      }
+      throw mayRun(error) ? new UnseenCommand(shown(known, firedAt), error) : error
+    } finally {
+      letGo()
+    }
+  }
+
+  /** The command goes on when this process goes: whoever takes its firing then asks for its answer. */
   async #ask(ctx: Context, command: Command, { place }: Standing): Promise<Result> {
     const target = place?.host_id ?? this.settings.SVC_HOST_ID
-    for (;;) {
+    for (let begun = false; ; begun = true) {
       try {
-        return await this.bus.call(bash, ctx, command, { target })
+        return await this.bus.call(bash, ctx, command, { target, outlives: true })
       } catch (error) {
+        // what another process began, this one can't end
+        if (begun && ctx.signal.aborted) throw new SvcError('outcome_unknown')
         if (!hasCode(error, 'idempotency_in_progress') || this.#closed) throw error
         await pause(this.clock, askEvery)
       }
@@ -143,12 +160,8 @@ export class CommandRunner {
   }
 
   /** Records that it runs, and holds it for longer. */
-  async #note(fire: HeldFire, firedAt: Date): Promise<HeldFire> {
-    const held = fire.status === 'starting' ? fireMachine.apply(fire, 'begin') : fire
-    const shown = { ...held, ...firedSince(fire, firedAt) }
-    const noted = { ...shown, ledger: ledgerOf(shown) }
-    await this.fires.hold(this.database, noted, new Date(this.clock.now() + lease))
-    return noted
+  async #note(fire: HeldFire, firedAt: Date): Promise<void> {
+    await this.fires.hold(this.database, shown(fire, firedAt), new Date(this.clock.now() + lease))
   }
 
   #ended(fire: HeldFire, result: Result, firedAt: Date): FireEnd {
@@ -166,7 +179,7 @@ export class CommandRunner {
     }
   }
 
-  #lost(fire: HeldFire, error: SvcError, firedAt: Date): FireEnd {
+  #lost(fire: HeldFire, error: unknown, firedAt: Date): FireEnd {
     return this.#broken(fire, { event: 'lose', cause: 'outcome_unknown', error }, firedAt)
   }
 
@@ -185,6 +198,13 @@ const firedSince = (fire: HeldFire, firedAt: Date): Pick<HeldFire, 'cause' | 'fi
   const fired_at = fire.fired_at ?? firedAt
   const late = fired_at.getTime() - fire.due_at.getTime() > PUNCTUAL
   return { fired_at, cause: fire.cause ?? (late ? 'late' : null) }
+}
+
+/** The firing of a command that runs, as far as one knows. */
+const shown = (fire: HeldFire, firedAt: Date): HeldFire => {
+  const begun = fire.status === 'starting' ? fireMachine.apply(fire, 'begin') : fire
+  const running = { ...begun, ...firedSince(fire, firedAt) }
+  return { ...running, ledger: ledgerOf(running) }
 }
 
 /** Whether a host may have heard what failed so: not where nobody listened, nor where it refused. */

@@ -121,7 +121,10 @@ const HOLD = `UPDATE scheduler.fires SET held_until = $3, status = 'running', fi
     ledger = $6 WHERE ${ofFire} AND status IN ('starting', 'running')`
 
 const PUT_OFF = `UPDATE scheduler.fires SET held_until = $3, error = $4, noted_at = CASE WHEN ledger IS NULL THEN $5 ELSE noted_at END,
-    ledger = coalesce(ledger, 'waiting') WHERE ${ofFire} AND held_until IS NOT NULL`
+    ledger = coalesce(ledger, 'waiting'), status = CASE WHEN status = 'starting' THEN $6 ELSE status END,
+    fired_at = coalesce(fired_at, $7), cause = coalesce(cause, $8) WHERE ${ofFire} AND held_until IS NOT NULL`
+
+const FORGET_ERROR = `UPDATE scheduler.fires SET error = NULL WHERE ${ofFire} AND held_until IS NOT NULL`
 
 const RUNNING = `SELECT cron_id, slot, fired_at FROM scheduler.fires
   WHERE status = 'running' AND held_until IS NULL AND fired_at >= $1 AND (fired_at, cron_id, slot) > ($1, $2, $3)
@@ -236,9 +239,15 @@ export class FireRepository {
     await reader.query(HOLD, [cron_id, slot, until, fired_at, cause, ledger])
   }
 
-  /** Lets another try be made then. */
-  async putOff(reader: Reader, fire: FireKey, until: Date, error: FireRecord['error'], now: Date): Promise<void> {
-    await reader.query(PUT_OFF, [fire.cron_id, fire.slot, until, error && text(error), now])
+  /** Lets another try be made then, of a firing that stands as it does here. */
+  async putOff(reader: Reader, fire: FireRecord, until: Date, error: FireRecord['error'], now: Date): Promise<void> {
+    const { cron_id, slot, status, fired_at, cause } = fire
+    await reader.query(PUT_OFF, [cron_id, slot, until, error && text(error), now, status, fired_at, cause])
+  }
+
+  /** What was said of its last try is no word of the one that begins. */
+  async forgetError(reader: Reader, { cron_id, slot }: FireKey): Promise<void> {
+    await reader.query(FORGET_ERROR, [cron_id, slot])
   }
 
   /** Firings whose work goes on at lifecycle, behind a position. */
