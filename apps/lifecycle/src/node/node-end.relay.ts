@@ -55,7 +55,7 @@ export class NodeEndRelay {
       await this.bus.call(ended, systemContext('lifecycle'), message.payload as CallOf<typeof ended>)
     } catch (error) {
       // it can never be read: sending it again would not help
-      if (!hasCode(error, 'not_found', 'validation_failed')) throw error
+      if (!hasCode(error, 'validation_failed')) throw error
       this.log.error({ err: error, key }, 'the end of a node was refused for good')
     }
   }
