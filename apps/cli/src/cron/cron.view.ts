@@ -1,6 +1,6 @@
 import type { Cron, CronActionInput, CronCreate, CronSchedule, CronTime } from '#sdk/index.js'
 import { ago, ahead } from '../clock.js'
-import { brief, facts, table } from '../output/table.js'
+import { brief, facts, oneLine, table } from '../output/table.js'
 import { durationText } from './duration.js'
 import { fireText, lastOutput } from './fire.text.js'
 import { machineZone, readableTime } from './zoned.time.js'
@@ -80,15 +80,15 @@ export const cronText = (cron: Cron): string => {
   const zone = zoneOfSchedule(schedule)
   const text = facts([
     ['id', cron.id],
-    ['name', cron.name],
+    ['name', oneLine(cron.name)],
     ['status', statusText(cron)],
     ['when', scheduleText(schedule)],
-    ['does', actionText(cron.action)],
+    ['does', oneLine(actionText(cron.action))],
     [
       'next',
       next_fire_at && `${readableTime(next_fire_at, zone)}, in ${ahead(next_fire_at)} (${shortTime(next_fire_at)})`,
     ],
-    ['last', last_fire && fireText(last_fire)],
+    ['last', last_fire && oneLine(fireText(last_fire))],
     ['not before', cron.start_at],
     ['not after', cron.end_at],
     [

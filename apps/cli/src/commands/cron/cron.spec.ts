@@ -178,6 +178,17 @@ describe('svc cron next', () => {
   })
 })
 
+describe('what a schedule is called and does', () => {
+  it('adds no lines to what is shown of it', async () => {
+    const [name, cwd] = ['tea\nmade by  owner', '/tmp/x\nstatus  active']
+    const failed = fire({ status: 'failed', error: { code: 'not_found', message: `no ${cwd}` } })
+    wire.says(json(cron({ name, action: { type: 'bash', cwd, command: 'true', timeout: 1000 }, last_fire: failed })))
+    const { out } = await svc.run(['cron', 'show', id])
+    expect(out.match(/^(made by|status) /gm)).toHaveLength(2)
+    expect(out).toContain('tea\\nmade by  owner')
+  })
+})
+
 describe('svc cron history', () => {
   it('shows each slot with its status, cause, lateness, node and error', async () => {
     const away = fire({
