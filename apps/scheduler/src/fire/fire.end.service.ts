@@ -9,7 +9,7 @@ import { cleared, isRaised, raised } from '../relay/concerns.js'
 import { Batcher } from './batcher.js'
 import { type Consequences, consequencesOf, ended, type FireEnd } from './fire.outcome.js'
 import { type FireRecord, workKeyOf } from './fire.record.js'
-import type { FireRepository, OpenFires } from './fire.repository.js'
+import { type FireRepository, nothingOpen, type OpenFires } from './fire.repository.js'
 import type { Starter } from './starter.js'
 
 /** Ends that share one transaction at most. */
@@ -24,8 +24,6 @@ interface Scene {
   readonly open: OpenFires
   readonly oldest: FireRecord | undefined
 }
-
-const nothingOpen = (cron_id: string): OpenFires => ({ cron_id, queued: 0, asked: 0, begun: 0 })
 
 const byCron = (rows: readonly FireRecord[]): Map<string, FireRecord[]> => Map.groupBy(rows, ({ cron_id }) => cron_id)
 

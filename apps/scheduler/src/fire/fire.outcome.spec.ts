@@ -58,7 +58,7 @@ describe('what becomes of a schedule', () => {
     consequencesOf(
       cronRow(cron),
       statuses.map((status) => line(status)),
-      { cron_id: 'cron', queued: 0, asked: 0, begun: statuses.length, ...open },
+      { cron_id: 'cron', queued: 0, asked: 0, begun: statuses.length, late: 0, ...open },
     )
   const over = { next_slot: null, next_due: null }
 

@@ -16,7 +16,11 @@ export interface OpenFires {
   readonly asked: number
   /** Starting or running. */
   readonly begun: number
+  /** Of all of them: those that are made up for, or were begun late. */
+  readonly late: number
 }
+
+export const nothingOpen = (cron_id: string): OpenFires => ({ cron_id, queued: 0, asked: 0, begun: 0, late: 0 })
 
 /** What carries a firing out, as its schedule says; without them the schedule is gone. */
 export interface Order {
@@ -64,7 +68,8 @@ const ARMABLE = `SELECT id, status, next_slot, next_due FROM scheduler.crons
 
 const OPEN_OF = `SELECT cron_id, (count(*) FILTER (WHERE status = 'queued'))::integer AS queued,
     (count(*) FILTER (WHERE status = 'queued' AND trigger = 'manual'))::integer AS asked,
-    (count(*) FILTER (WHERE status <> 'queued'))::integer AS begun
+    (count(*) FILTER (WHERE status <> 'queued'))::integer AS begun,
+    (count(*) FILTER (WHERE cause = 'late'))::integer AS late
   FROM scheduler.fires WHERE cron_id = ANY ($1::text[]) AND ${OPEN} GROUP BY cron_id`
 
 const NEWEST_OF = `SELECT f.* FROM unnest($1::text[]) AS c (id)

@@ -5,7 +5,7 @@ import type { CronRecord } from '../cron/cron.record.js'
 import type { CronRepository } from '../cron/cron.repository.js'
 import { consequencesOf } from './fire.outcome.js'
 import type { FireRecord } from './fire.record.js'
-import type { FireRepository, HeldFire, OpenFires } from './fire.repository.js'
+import { type FireRepository, type HeldFire, nothingOpen, type OpenFires } from './fire.repository.js'
 import { type Decision, decisionOf } from './slot.decision.js'
 import { heldOf, laneOf, type Starter } from './starter.js'
 
@@ -17,8 +17,6 @@ interface Known {
   readonly openOf: ReadonlyMap<string, OpenFires>
   readonly newestOf: ReadonlyMap<string, FireRecord>
 }
-
-const nothingOpen = (cron_id: string): OpenFires => ({ cron_id, queued: 0, asked: 0, begun: 0 })
 
 /** Decides about the slots of schedules that this transaction has locked, and writes that down. */
 export class SlotDecider {

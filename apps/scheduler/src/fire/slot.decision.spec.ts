@@ -9,13 +9,19 @@ const first = cronRow().next_slot as Date
 const later = (ms: number): Date => new Date(first.getTime() + ms)
 
 const standing = (more: Partial<Standing> = {}): Standing => ({
-  open: { cron_id: 'cron', queued: 0, asked: 0, begun: 0 },
+  open: { cron_id: 'cron', queued: 0, asked: 0, begun: 0, late: 0 },
   newest: undefined,
   now: first,
   holding: { attempts: 1, held_until: later(15_000) },
   ...more,
 })
-const open = (begun: number, queued = 0): Standing['open'] => ({ cron_id: 'cron', queued, asked: 0, begun })
+const open = (begun: number, queued = 0, late = 0): Standing['open'] => ({
+  cron_id: 'cron',
+  queued,
+  asked: 0,
+  begun,
+  late,
+})
 const decide = (cron: Partial<CronRecord>, more: Partial<Standing>): Decision =>
   decisionOf(cronRow(cron), standing(more))
 const fates = ({ fires }: Decision): unknown[] => fires.map(({ status, cause, slots }) => [status, cause, slots])
@@ -60,6 +66,18 @@ describe('slots of an outage', () => {
     expect(fates(decide({ missed: 'all', overlap: 'allow' }, { now }))).toEqual(
       Array.from({ length: 5 }, () => ['starting', 'late', 1]),
     )
+  })
+
+  // It was left out for its own schedule's late ones, though all slots were wanted.
+  it('that are all made up for have those on time wait behind them', () => {
+    expect(fates(decide({ missed: 'all' }, { now: later(20 * minute) }))).toEqual([
+      ['starting', 'late', 1],
+      ['queued', 'late', 1],
+      ['queued', null, 1],
+    ])
+    expect(fates(decide({ missed: 'all' }, { open: open(1, 3, 2) }))).toEqual([['queued', null, 1]])
+    expect(fates(decide({ missed: 'all' }, { open: open(1) }))).toEqual([['skipped', 'overlap', 1]])
+    expect(fates(decide({ missed: 'once' }, { open: open(1, 0, 1) }))).toEqual([['skipped', 'overlap', 1]])
   })
 
   it('have the newest made up for with `once`, unless work of the schedule goes on', () => {

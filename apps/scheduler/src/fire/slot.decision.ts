@@ -67,23 +67,26 @@ type Fate = 'begins' | 'waits' | 'overlap' | 'queue_full'
 class Turns {
   #begun: number
   #queued: number
+  #late: number
 
   constructor(
     private readonly cron: CronRecord,
-    { begun, queued }: OpenFires,
+    { begun, queued, late }: OpenFires,
   ) {
     this.#begun = begun
     this.#queued = queued
+    this.#late = late
   }
 
   next({ cause }: PlannedFire): Fate {
-    const fate = this.#fate(cause === 'late' && this.cron.missed === 'all')
+    if (cause === 'late') this.#late += 1
+    const fate = this.#fate(this.#late > 0 && this.cron.missed === 'all')
     if (fate === 'begins') this.#begun += 1
     if (fate === 'waits') this.#queued += 1
     return fate
   }
 
-  /** Slots of an outage that are all made up for are so one after another. */
+  /** Slots of an outage that are all made up for are so one after another, and those on time behind them. */
   #fate(inTurn: boolean): Fate {
     const { overlap } = this.cron
     if (overlap === 'allow' || this.#begun + this.#queued === 0) return 'begins'
