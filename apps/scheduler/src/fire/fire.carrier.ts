@@ -113,7 +113,7 @@ export class FireCarrier {
     if (refusal.final) {
       const { error: why } = refusal
       this.ends.end({
-        ...keyOf(fire),
+        ...tryOf(fire),
         event: 'fail',
         cause: 'refused',
         ended_at: now,
@@ -141,7 +141,7 @@ export class FireCarrier {
       // a command that was seen to run, or of which a try left no word, may have done all or nothing
       const lost = fire.status === 'running' || isUntold(fire)
       this.ends.end({
-        ...keyOf(fire),
+        ...tryOf(fire),
         event: lost ? 'lose' : 'miss',
         cause: lost ? 'outcome_unknown' : 'window',
         ended_at: now,
@@ -152,7 +152,7 @@ export class FireCarrier {
     const work = await this.#stateOf(fire).catch(() => undefined)
     if (!work) await this.#putOff(fire, error, now)
     else if (work.state === 'absent')
-      this.ends.end({ ...keyOf(fire), event: 'miss', cause: 'window', ended_at: now, found: { error } })
+      this.ends.end({ ...tryOf(fire), event: 'miss', cause: 'window', ended_at: now, found: { error } })
     else this.#begun(fire, { fired_at: now, node_id: work.node_id, message_id: null })
   }
 
@@ -160,14 +160,14 @@ export class FireCarrier {
   async #abandoned(fire: HeldFire): Promise<void> {
     const now = new Date(this.clock.now())
     if (fire.status === 'running') {
-      this.ends.end({ ...keyOf(fire), event: 'lose', cause: 'outcome_unknown', ended_at: now })
+      this.ends.end({ ...tryOf(fire), event: 'lose', cause: 'outcome_unknown', ended_at: now })
       return
     }
     const work = await this.#stateOf(fire)
     if (work.state !== 'absent') this.#begun(fire, { fired_at: now, node_id: work.node_id, message_id: null })
     // what lifecycle doesn't know may have been a command that a host was told
-    else if (isUntold(fire)) this.ends.end({ ...keyOf(fire), event: 'lose', cause: 'outcome_unknown', ended_at: now })
-    else this.ends.end({ ...keyOf(fire), event: 'cancel', cause: 'cron_ended', ended_at: now })
+    else if (isUntold(fire)) this.ends.end({ ...tryOf(fire), event: 'lose', cause: 'outcome_unknown', ended_at: now })
+    else this.ends.end({ ...tryOf(fire), event: 'cancel', cause: 'cron_ended', ended_at: now })
   }
 
   async #stateOf(fire: HeldFire): Promise<OutputOf<typeof states>['works'][number]> {
@@ -188,7 +188,12 @@ export class FireCarrier {
   }
 }
 
-const keyOf = ({ cron_id, slot }: FireRecord): Pick<FireRecord, 'cron_id' | 'slot'> => ({ cron_id, slot })
+/** Names a firing and the try that this process makes of it. */
+const tryOf = ({ cron_id, slot, attempts }: FireRecord): Pick<FireRecord, 'cron_id' | 'slot' | 'attempts'> => ({
+  cron_id,
+  slot,
+  attempts,
+})
 
 /** @param asked when it was asked for (ms): a try before that may have been heard already */
 const beginningOf = ({ accepted_at, node_id, message_id }: Started, asked: number): Beginning => ({

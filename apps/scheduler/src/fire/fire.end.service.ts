@@ -7,7 +7,7 @@ import type { CronRemoval } from '../cron/cron.removal.js'
 import type { CronRepository } from '../cron/cron.repository.js'
 import { cleared, isRaised, raised } from '../relay/concerns.js'
 import { Batcher } from './batcher.js'
-import { type Consequences, consequencesOf, ended, type FireEnd } from './fire.outcome.js'
+import { type Consequences, consequencesOf, ended, type FireEnd, isEndOf } from './fire.outcome.js'
 import { type FireRecord, workKeyOf } from './fire.record.js'
 import { type FireRepository, nothingOpen, type OpenFires } from './fire.repository.js'
 import type { Starter } from './starter.js'
@@ -53,7 +53,7 @@ export class FireEnds {
     })
   }
 
-  /** Records ends soon. One of a line that has ended already changes nothing. */
+  /** Records ends soon. One of a line that has ended already, or that another tries by now, changes nothing. */
   end(...ends: FireEnd[]): void {
     this.#batcher.add(ends)
   }
@@ -80,7 +80,10 @@ export class FireEnds {
         this.fires.oldestQueued(tx, ids),
       ])
       const endOf = new Map(ends.map((end) => [workKeyOf(end), end]))
-      const lines = found.map((fire) => ended(fire, endOf.get(workKeyOf(fire)) as FireEnd, now))
+      const lines = found.flatMap((fire) => {
+        const end = endOf.get(workKeyOf(fire))
+        return end && isEndOf(end, fire) ? [ended(fire, end, now)] : []
+      })
       this.fires.update(tx, lines)
       const linesOf = byCron(lines)
       const openOf = new Map(counts.map((open) => [open.cron_id, open]))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { CronRecord } from '../cron/cron.record.js'
 import { cronRow } from '../cron/cron.row.fixture.js'
-import { type Consequences, consequencesOf, ended, type FireEnd } from './fire.outcome.js'
+import { type Consequences, consequencesOf, ended, type FireEnd, isEndOf } from './fire.outcome.js'
 import { type FireRecord, newFire } from './fire.record.js'
 
 const at = new Date('2026-03-01T00:10:00.000Z')
@@ -42,6 +42,15 @@ describe('the line of a firing that has ended', () => {
       status: 'missed',
       ledger: 'omitted',
     })
+  })
+
+  // A process that had stood still said that a firing was given up, while another had taken it and its work began.
+  it('ends by the try that it is in, when nothing was begun', () => {
+    const missed = end({ event: 'miss', cause: 'window', attempts: 2 })
+    expect(isEndOf(missed, line('starting', { attempts: 2 }))).toBe(true)
+    expect(isEndOf(missed, line('starting', { attempts: 3 }))).toBe(false)
+    expect(isEndOf(missed, line('running', { attempts: 2 }))).toBe(false)
+    expect(isEndOf(end(), line('running', { attempts: 3 }))).toBe(true)
   })
 
   it('has not ended twice', () => {

@@ -12,9 +12,15 @@ export interface FireEnd extends FireKey {
   /** Why it did not go as planned; null leaves what was known before. */
   readonly cause: FireCause | null
   readonly ended_at: Date
+  /** Of an end by which nothing was begun: the try that says so. A later one may know better. */
+  readonly attempts?: number
   /** What else is known: when it was fired, whose work it was, its error, what its command wrote. */
   readonly found?: Partial<Pick<FireRecord, 'fired_at' | 'node_id' | 'message_id' | 'error' | 'exit_code' | 'output'>>
 }
+
+/** Whether a firing that has not ended may end so. */
+export const isEndOf = (end: FireEnd, fire: FireRecord): boolean =>
+  fireMachine.legal(fire.status).includes(end.event) && (end.attempts === undefined || end.attempts === fire.attempts)
 
 /** The line of a firing that has ended. */
 export const ended = (fire: FireRecord, end: FireEnd, now: Date): FireRecord => {
