@@ -96,6 +96,49 @@ describe('slots that nobody was there for', () => {
   })
 })
 
+describe('a schedule whose zone this machine does not know any more', () => {
+  const inZone = (cron: Cron, tz: string): Promise<unknown> =>
+    scheduler.database.query('UPDATE scheduler.crons SET schedule = $2 WHERE id = $1', [
+      cron.id,
+      JSON.stringify({ cron: '* * * * *', tz }),
+    ])
+
+  // It was looked at again and again, and only the log of a process said so.
+  it('is paused and needs a person, and holds up no other', async () => {
+    const [lost, other] = await Promise.all(
+      [0, 1].map(() => scheduler.create({ schedule: { cron: '* * * * *', tz: 'Europe/Berlin' }, missed: 'all' })),
+    )
+    await inZone(lost as Cron, 'Europe/Atlantis')
+    scheduler.clock.moveTo(Date.parse(String((other as Cron).next_fire_at)))
+    await scheduler.until((other as Cron).id, 'running')
+    const { id } = lost as Cron
+    await waitFor(() =>
+      scheduler.work.concerns.find(
+        ({ ref, concern }) =>
+          ref === id && concern?.message.endsWith('paused: There is no time zone "Europe/Atlantis".'),
+      ),
+    )
+    expect(await scheduler.retrieve(id)).toMatchObject({ status: 'paused', pause_reason: 'failures' })
+    expect(await lines(lost as Cron)).toEqual([])
+  })
+
+  it('goes on when it is known again, and has a line for each slot', async () => {
+    const cron = await scheduler.create({ schedule: { cron: '* * * * *', tz: 'Europe/Berlin' } })
+    await inZone(cron, 'Europe/Atlantis')
+    scheduler.clock.moveTo(Date.parse(String(cron.next_fire_at)))
+    await waitFor(async () => (await scheduler.retrieve(cron.id)).status === 'paused')
+    await inZone(cron, 'Europe/Berlin')
+    await scheduler.call('crons.resume', { id: cron.id })
+    scheduler.clock.advance(6 * minute)
+    const found = await waitFor(async () => {
+      const all = await scheduler.fires(cron.id)
+      return all.length > 0 && all
+    })
+    expect(found.at(-1)).toMatchObject({ slot: cron.next_fire_at })
+    await waitFor(() => scheduler.work.concerns.at(-1)?.concern === null)
+  })
+})
+
 describe('a slot while the work of the one before goes on', () => {
   const twoSlots = async (cron: Cron): Promise<void> => {
     scheduler.clock.moveTo(Date.parse(String(cron.next_fire_at)))

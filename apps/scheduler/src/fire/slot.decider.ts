@@ -1,11 +1,14 @@
 import type { Tx } from '#common/kernel/database/tx.js'
 import type { TxContext } from '#common/kernel/database/writer.js'
 import type { Logger } from '#common/kernel/log.js'
+import { cronMachine } from '../cron/cron.machine.js'
 import type { CronRecord } from '../cron/cron.record.js'
 import type { CronRepository } from '../cron/cron.repository.js'
+import { raised } from '../relay/concerns.js'
 import { consequencesOf } from './fire.outcome.js'
 import type { FireRecord } from './fire.record.js'
 import { type FireRepository, type HeldFire, nothingOpen, type OpenFires } from './fire.repository.js'
+import { refusalOf } from './refusal.js'
 import { type Decision, decisionOf } from './slot.decision.js'
 import { heldOf, laneOf, type Starter } from './starter.js'
 
@@ -17,6 +20,9 @@ interface Known {
   readonly openOf: ReadonlyMap<string, OpenFires>
   readonly newestOf: ReadonlyMap<string, FireRecord>
 }
+
+/** A decision, or why there could be none. */
+type Tried = Decision & { readonly fault?: unknown }
 
 /** Decides about the slots of schedules that this transaction has locked, and writes that down. */
 export class SlotDecider {
@@ -78,19 +84,29 @@ export class SlotDecider {
     return decided.map(({ cron, open, decision }) => this.#conclude(tx, cron, open, decision, now))
   }
 
-  #decisionFor(cron: CronRecord, standing: Parameters<typeof decisionOf>[1]): Decision {
+  #decisionFor(cron: CronRecord, standing: Parameters<typeof decisionOf>[1]): Tried {
     try {
       return decisionOf(cron, standing)
-    } catch (err) {
-      this.log.error({ err, cron: cron.id }, 'the slots of a schedule could not be planned')
+    } catch (fault) {
+      this.log.error({ err: fault, cron: cron.id }, 'the slots of a schedule could not be planned')
       const next_due = new Date(standing.now.getTime() + lookAgain)
-      return { move: { id: cron.id, next_slot: cron.next_slot, next_due }, fires: [], growth: null }
+      return { move: { id: cron.id, next_slot: cron.next_slot, next_due }, fires: [], growth: null, fault }
     }
   }
 
+  /** Its slots can't be told, so that nothing of it would ever happen: a person is to know. */
+  #giveUp(tx: Tx, cron: CronRecord, fault: unknown, now: Date): CronRecord {
+    const { status, pause_reason } = cronMachine.apply(cron, 'give_up')
+    const consecutive_failures = cron.consecutive_failures + 1
+    const paused = this.crons.save(tx, cron, { status, pause_reason, consecutive_failures }, now)
+    tx.deliver(raised(paused, refusalOf(fault), now, 'When it is due can not be told'))
+    return paused
+  }
+
   /** One without any slot left is over, unless something of it goes on. */
-  #conclude(tx: Tx, before: CronRecord, open: OpenFires, { move, fires }: Decision, now: Date): CronRecord {
+  #conclude(tx: Tx, before: CronRecord, open: OpenFires, { move, fires, fault }: Tried, now: Date): CronRecord {
     const cron = { ...before, next_slot: move.next_slot, next_due: move.next_due }
+    if (fault !== undefined && cron.status === 'active') return this.#giveUp(tx, cron, fault, now)
     if (cron.next_slot !== null || fires.some(isOpen)) return cron
     const { changes } = consequencesOf(cron, [], open)
     return changes ? this.crons.save(tx, cron, changes, now) : cron

@@ -17,14 +17,22 @@ const message = ({ id, version }: Pick<CronRecord, 'id' | 'version'>, concern: u
 export const isRaised = ({ pause_reason, consecutive_failures }: CronRecord): boolean =>
   pause_reason === 'failures' && consecutive_failures > 0
 
+const failures = ({ consecutive_failures: count }: CronRecord): string =>
+  `${count === 1 ? 'Its last firing' : `Its last ${count} firings`} failed`
+
 /**
  * A schedule that gave up needs a person.
  *
  * @param cron as it is stored by the same transaction, with its new version
+ * @param what came to pass: failures, unless it says otherwise
  */
-export const raised = (cron: CronRecord, last: Pick<FireRecord, 'error'>, at: Date): OutboxMessage => {
-  const { id, name, owner_node_id: node_id, app_id, profile, consecutive_failures: failures } = cron
-  const times = failures === 1 ? 'Its last firing' : `Its last ${failures} firings`
+export const raised = (
+  cron: CronRecord,
+  last: Pick<FireRecord, 'error'>,
+  at: Date,
+  what = failures(cron),
+): OutboxMessage => {
+  const { id, name, owner_node_id: node_id, app_id, profile } = cron
   const why = last.error ? `: ${last.error.message}` : '.'
   return message(cron, {
     node_id,
@@ -32,7 +40,7 @@ export const raised = (cron: CronRecord, last: Pick<FireRecord, 'error'>, at: Da
     profile,
     name,
     since: at.toISOString(),
-    message: `${times} failed, so that it was paused${why}`.slice(0, longestMessage),
+    message: `${what}, so that it was paused${why}`.slice(0, longestMessage),
     remedy: `Look at what failed (svc cron show ${id}), then go on with it (svc cron resume ${id}) or delete it.`,
   })
 }
