@@ -116,6 +116,8 @@ const TAKE = `WITH free AS (SELECT f.cron_id, f.slot FROM scheduler.fires f WHER
   SELECT taken.*, cron.action, cron.authority, cron.catchup_window_s
     FROM taken LEFT JOIN scheduler.crons cron ON cron.id = taken.cron_id`
 
+const FREE = 'UPDATE scheduler.fires SET held_until = $1 WHERE held_until > $2'
+
 const BEGIN = `UPDATE scheduler.fires AS line SET status = 'running', fired_at = made.fired_at, node_id = made.node_id,
     message_id = made.message_id, held_until = NULL, cause = made.cause, error = NULL, ledger = made.ledger,
     noted_at = made.noted_at
@@ -231,6 +233,11 @@ export class FireRepository {
   /** Takes firings that nobody holds any more, for a new try, until then: those of commands, or all others. */
   take(reader: Reader, held: { now: Date; until: Date }, commands: boolean, limit: number): Promise<HeldFire[]> {
     return reader.query<HeldFire>(TAKE, [held.now, held.until, limit, commands])
+  }
+
+  /** Nobody holds a firing, or puts it off, for longer than until `last`: whoever did had a clock that was ahead. */
+  async free(reader: Reader, now: Date, last: Date): Promise<void> {
+    await reader.query(FREE, [now, last])
   }
 
   /** Records that others have taken the work on. */

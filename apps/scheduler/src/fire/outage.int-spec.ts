@@ -151,6 +151,16 @@ describe('a process that died', () => {
     await scheduler.until(cron.id, 'running')
   })
 
+  // Its clock was hours ahead before it was put right: nobody tried again for as long.
+  it('and whose clock was far ahead has its firing taken all the same', async () => {
+    const cron = await abandoned({ slot, held_until: new Date(scheduler.clock.now() + 3 * 3_600_000) })
+    await waitFor(async () => {
+      scheduler.clock.advance(1000)
+      return (await scheduler.fires(cron.id))[0]?.status === 'running'
+    })
+    expect(scheduler.clock.now()).toBeLessThan(slot.getTime() + 3_600_000)
+  })
+
   it('after its start and before it could note that has its work found again, once', async () => {
     await scheduler.another()
     const cron = await scheduler.create({ schedule: { every: 3600 } })

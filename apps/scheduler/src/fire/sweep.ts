@@ -16,9 +16,11 @@ const grace = 100
 const lateRound = 20
 /** Schedules that are looked at in one round, of those that are due and of those that only note that they are paused. */
 const dueRound = 1000
-/** Rounds between two looks for what waits for nothing. */
+/** Rounds between two looks for what waits for nothing, or for too long. */
 const reviewEvery = 30
 const reviewed = 100
+/** Ms for which a firing is held or put off at most, generously. */
+const longestHold = 120_000
 const longAgo = new Date(0)
 
 /**
@@ -77,7 +79,7 @@ export class Sweep {
     try {
       await this.due()
       await this.#starts()
-      if (this.#rounds % reviewEvery === 0) await this.#waiting()
+      if (this.#rounds % reviewEvery === 0) await this.#review()
       this.#failing = false
     } catch (err) {
       if (!this.#failing && !this.#stopped) this.log.warn({ err }, 'what is due could not be looked for; trying again')
@@ -98,8 +100,13 @@ export class Sweep {
     }
   }
 
-  /** What waits for the firing before it, and that is over: the same transaction ends one and begins the other, so nothing should. */
-  async #waiting(): Promise<void> {
+  /**
+   * What a clock held that was ahead; and what waits for the firing before it, and that is over: the same transaction ends
+   * one and begins the other, so nothing should.
+   */
+  async #review(): Promise<void> {
+    const now = this.clock.now()
+    await this.fires.free(this.database, new Date(now), new Date(now + longestHold))
     const stuck = await this.fires.stuck(this.database, reviewed)
     if (stuck.length) await this.ends.review(stuck)
   }
