@@ -202,6 +202,23 @@ describe('the command of a process that died', () => {
     expect(asked).toHaveLength(0)
   })
 
+  it('is unknown when it still runs and its node may do nothing any more: only who began it could end it', async () => {
+    await joinHost()
+    answer = () => {
+      throw new SvcError('idempotency_in_progress')
+    }
+    const node = scheduler.work.node()
+    const cron = await command({}, nodeCall(node))
+    await writeFire(scheduler, cron, { slot, status: 'running', fired_at: slot, attempts: 1, held_until: slot })
+    await waitFor(() => asked.length > 0)
+    scheduler.work.nodes.delete(node)
+    await waitFor(() => {
+      scheduler.clock.advance(1000)
+      return scheduler.fires(cron.id).then(([fire]) => fire?.ended_at)
+    })
+    expect(await ending()).toEqual({ status: 'unknown', cause: 'outcome_unknown' })
+  })
+
   it('is unknown when its schedule is gone, so that nobody can ask', async () => {
     const cron = await command()
     await writeFire(scheduler, cron, {
