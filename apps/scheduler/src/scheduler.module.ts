@@ -75,7 +75,7 @@ const schedules: Provider[] = [
   built(HistoryRepository),
   built(HolderRepository),
   built(CronRemoval, CronRepository, HistoryRepository, Timers, CLOCK),
-  built(CreateCronService, Writer, Bus, CronRepository, HolderRepository, Timers, CLOCK),
+  built(CreateCronService, Writer, Bus, CronRepository, HolderRepository, CronRemoval, Timers, CLOCK),
   built(CronService, Writer, Database, CronRepository, HistoryRepository, SlotDecider, CronRemoval, Timers, CLOCK),
   built(CronTimes, Database, CronRepository, CLOCK),
   built(LedgerRepository),

@@ -56,6 +56,8 @@ CREATE INDEX crons_target_node_id_idx ON scheduler.crons (target_node_id) WHERE 
 CREATE INDEX crons_app_id_idx ON scheduler.crons (app_id, created_at DESC, id DESC) WHERE app_id IS NOT NULL;
 CREATE INDEX crons_armed_of_node_idx ON scheduler.crons (owner_node_id) WHERE status IN ('active', 'paused');
 CREATE INDEX crons_armed_of_app_idx ON scheduler.crons (app_id) WHERE status IN ('active', 'paused');
+CREATE INDEX crons_ended_of_node_idx ON scheduler.crons (owner_node_id, updated_at DESC, id DESC) WHERE status IN ('completed', 'failed');
+CREATE INDEX crons_ended_of_app_idx ON scheduler.crons (app_id, updated_at DESC, id DESC) WHERE status IN ('completed', 'failed');
 
 -- Whoever has schedules or is aimed at by one, as a principal. Locked while one is added: so that limits hold, and none is
 -- added to a node that ended meanwhile.

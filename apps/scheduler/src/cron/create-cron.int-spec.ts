@@ -4,6 +4,7 @@ import { contract, type InputOf } from '#common/contract/index.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
 import { appCall, nodeCall, ownerCall, SchedulerUnderTest } from '../../../../test/support/scheduler-service.js'
+import { writeFire } from '../fire/fire.fixture.js'
 
 type Asked = Partial<InputOf<(typeof contract)['crons.create']>>
 
@@ -287,5 +288,38 @@ describe('the number of schedules', () => {
     )
     const { taken, codes } = await outcomes(asked)
     expect([taken.length, [...codes]]).toEqual([5, ['quota_exceeded']])
+  })
+
+  // They count for nothing, so that one node armed as many as it liked, each for the next moment.
+  it.each([
+    ['node', cronLimits.perNode],
+    ['application', cronLimits.perApp],
+  ])('of one %s that are over stays bounded too: the oldest go, their history stays', async (whose, kept) => {
+    const app = newId('app')
+    const node = scheduler.work.node({ appId: app })
+    const ctx = whose === 'node' ? nodeCall(node) : appCall(app)
+    const create = () => scheduler.create({ action: message(node) }, ctx)
+    const { id } = await create()
+    await scheduler.database.query(
+      `INSERT INTO scheduler.crons SELECT (json_populate_record(c, json_build_object('id', c.id || '_' || n,
+           'status', CASE n % 2 WHEN 0 THEN 'completed' ELSE 'failed' END, 'next_slot', null, 'next_due', null,
+           'updated_at', c.updated_at - n * interval '1 second'))).*
+         FROM scheduler.crons c, generate_series(1, $2::int) n WHERE c.id = $1`,
+      [id, kept + 5],
+    )
+    const over = async (): Promise<number[]> => {
+      const rows = await scheduler.database.query<{ n: number }>(
+        `SELECT substr(id, $2)::int AS n FROM scheduler.crons WHERE starts_with(id, $1) AND id <> $1 ORDER BY n`,
+        [id, id.length + 2],
+      )
+      return rows.map(({ n }) => n)
+    }
+    const oldest = { ...(await scheduler.retrieve(id)), id: `${id}_${kept + 5}` }
+    const slot = new Date(scheduler.clock.now() - minute)
+    await writeFire(scheduler, oldest, { slot, status: 'succeeded', fired_at: slot, ended_at: slot })
+    await create()
+    expect(await over()).toEqual(Array.from({ length: kept }, (_, at) => at + 1))
+    const lines = await scheduler.database.query('SELECT 1 FROM scheduler.fires WHERE cron_id = $1', [oldest.id])
+    expect(lines).toHaveLength(1)
   })
 })

@@ -15,6 +15,7 @@ import { authorityOf, missingNode, requireReach, type Standing } from './cron.au
 import { boundsOf } from './cron.bounds.js'
 import { cronMachine } from './cron.machine.js'
 import { type CronRecord, toCron } from './cron.record.js'
+import type { CronRemoval } from './cron.removal.js'
 import type { CronRepository } from './cron.repository.js'
 import { type HolderRepository, holderOfApp, holderOfNode } from './holder.repository.js'
 
@@ -32,12 +33,13 @@ export class CreateCronService {
     private readonly bus: Bus,
     private readonly crons: CronRepository,
     private readonly holders: HolderRepository,
+    private readonly removal: CronRemoval,
     private readonly timers: Timers,
     private readonly clock: Clock,
   ) {}
 
   /**
-   * Checks everything, its action at lifecycle, then writes the row. Its timer is set after commit: should that be lost, the
+   * Checks everything, its action at lifecycle, then writes the row and clears those that are long over. Its timer is set after commit: should that be lost, the
    * sweep finds the row.
    *
    * @throws SvcError validation_failed, schedule_impossible, schedule_too_frequent, schedule_past, timezone_unknown,
@@ -51,6 +53,7 @@ export class CreateCronService {
       const { row } = prepared
       await this.lockHolders(tx, row)
       await this.crons.requireRoom(tx, row)
+      await this.removal.clear(tx, row)
       this.crons.insert(tx, row)
       tx.afterCommit(async () => void (await this.timers.arm([row])))
       return toCron(row, null)

@@ -22,6 +22,11 @@ export class CronRemoval {
     return rows.length
   }
 
+  /** Of those that are over and more than are kept of a node and of an application, which this transaction has locked. */
+  async clear(tx: Tx, of: Pick<CronRecord, 'owner_node_id' | 'app_id'>): Promise<void> {
+    this.remove(tx, await this.crons.lockSurplus(tx, of))
+  }
+
   /** Of rows that this transaction has locked. */
   remove(tx: Tx, rows: readonly CronRecord[]): void {
     if (rows.length === 0) return

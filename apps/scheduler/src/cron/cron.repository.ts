@@ -11,6 +11,9 @@ import type { CronRecord } from './cron.record.js'
 const jsonColumns = new Set(['authority', 'created_by', 'schedule', 'action'])
 const columnValue = (name: string, value: unknown): unknown => (jsonColumns.has(name) ? json(value) : value)
 
+/** Schedules that one that is added clears away at most: one more is there each time, and what was too many before goes soon. */
+const clearedAtOnce = 10
+
 /** What a list is about, besides what its reader may see. */
 export interface CronFilter {
   readonly status: CronStatus | undefined
@@ -89,6 +92,20 @@ export class CronRepository {
           AND NOT EXISTS (SELECT 1 FROM scheduler.fires f WHERE f.cron_id = c.id)
         LIMIT $2 FOR UPDATE SKIP LOCKED`,
       [before, limit],
+    )
+  }
+
+  /** Those that are over, locked, but for the newest of a node and of an application, of which as many are kept as may be armed. */
+  async lockSurplus(tx: Tx, of: Pick<CronRecord, 'owner_node_id' | 'app_id'>): Promise<CronRecord[]> {
+    if (of.owner_node_id === null && of.app_id === null) return []
+    return tx.query<CronRecord>(
+      `SELECT * FROM scheduler.crons WHERE id = ANY (ARRAY(
+         (SELECT id FROM scheduler.crons WHERE owner_node_id = $1 AND status IN ('completed', 'failed')
+           ORDER BY updated_at DESC, id DESC OFFSET $3 LIMIT $5)
+         UNION (SELECT id FROM scheduler.crons WHERE app_id = $2 AND status IN ('completed', 'failed')
+           ORDER BY updated_at DESC, id DESC OFFSET $4 LIMIT $5)))
+        FOR UPDATE SKIP LOCKED`,
+      [of.owner_node_id, of.app_id, cronLimits.perNode, cronLimits.perApp, clearedAtOnce],
     )
   }
 

@@ -11,7 +11,7 @@ export type CronStatus = (typeof cronStatuses)[number]
 
 export const cronLimits = {
   nameLength: 128,
-  /** Crons that are active or paused, of one node and of one application. */
+  /** Crons that are active or paused, of one node and of one application; and as many that are over are kept of each. */
   perNode: 100,
   perApp: 1000,
   /** Seconds between two slots at least. */
