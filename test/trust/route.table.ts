@@ -161,11 +161,11 @@ export const table: Readonly<Record<string, Row>> = {
   'crons.resume': schedule,
   'crons.run': schedule,
   'crons.delete': schedule,
+  'crons.preview': schedule,
   'crons.retrieve': holder,
   'crons.list': holder,
   'crons.fires.list': holder,
   'crons.next': holder,
-  'crons.preview': holder,
   'ledger.list': holder,
   // all of them at once
   'crons.poke': owner,

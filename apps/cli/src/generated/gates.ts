@@ -72,7 +72,7 @@ export const gates = {
   'crons.poke': ['owner'],
   'crons.fires.list': ['own'],
   'crons.next': ['own'],
-  'crons.preview': ['own'],
+  'crons.preview': ['svc:schedule'],
   'ledger.list': ['own'],
   'nodes.mail.claim': ['broker'],
   'nodes.mail.acknowledge': ['broker'],

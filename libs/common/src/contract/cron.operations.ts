@@ -193,7 +193,7 @@ export const cronOperations = [
     method: 'POST',
     path: '/v1/crons/preview',
     listeners: owner,
-    gate: 'own',
+    gate: manages,
     body: z.strictObject({
       schedule: cronSchedule,
       start_at: cronCreate.shape.start_at,

@@ -13,8 +13,8 @@ interface NextOptions extends ScheduleFlags {
 
 export const registerNext = (cron: Command, shell: Shell): void => {
   const made = command(cron, 'next [id]', {
-    calls: ['crons.next', 'crons.preview'],
-    mayCall: ['crons.retrieve'],
+    calls: ['crons.next'],
+    mayCall: ['crons.retrieve', 'crons.preview'],
     summary: 'The next times of a schedule, or of one that you only think of, in its zone and in UTC',
     examples: [
       ['svc cron next <id> -n 5', 'the next five'],
