@@ -202,6 +202,16 @@ describe('the command of a process that died', () => {
     expect(asked).toHaveLength(0)
   })
 
+  // Its host knows a key for a day, and what is asked now may be asked once more by whoever comes after this process.
+  it('that left no word for half a day is not begun, however long its schedule makes up for slots', async () => {
+    await joinHost()
+    const cron = await command({ catchup_window_s: 7 * 86_400 })
+    const before = new Date(scheduler.clock.now() - 12 * 3_600_000)
+    await writeFire(scheduler, cron, { slot: before, held_until: before, status: 'starting', attempts: 1 })
+    expect(await scheduler.until(cron.id, 'unknown')).toMatchObject({ cause: 'outcome_unknown' })
+    expect(asked).toHaveLength(0)
+  })
+
   it('is unknown when it still runs and its node may do nothing any more: only who began it could end it', async () => {
     await joinHost()
     answer = () => {
