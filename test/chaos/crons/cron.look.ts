@@ -53,8 +53,8 @@ const record = (
     return must(rows.length === 0, `${tag} has gone, but ${JSON.stringify(rows)} is there`)
   if (rows.length !== 1 || rows[0]?.id !== id) return [`${tag} is ${JSON.stringify(rows)} instead of ${id}`]
   if (course !== 'once') return []
-  const last = lines.filter(({ trigger, fired }) => trigger === 'schedule' && fired).at(-1)
-  const wanted = last && ['failed', 'unknown'].includes(last.status) ? 'failed' : 'completed'
+  const last = lines.filter(({ fired }) => fired).at(-1)
+  const wanted = last && !['failed', 'unknown'].includes(last.status) ? 'completed' : 'failed'
   return must(
     rows[0].status === wanted,
     `${tag} is ${rows[0].status} after ${JSON.stringify(last?.status ?? 'nothing')}`,

@@ -113,7 +113,7 @@ export const cronText = (cron: Cron): string => {
 
 const madeBy = ({ created_by: { kind, id } }: Cron): string => (id === null ? kind : `${kind} ${id}`)
 
-const statusText = ({ id, status, pause_reason, consecutive_failures }: Cron): string => {
+const statusText = ({ id, status, pause_reason, consecutive_failures, last_fire }: Cron): string => {
   switch (status) {
     case 'active':
       return 'active'
@@ -124,6 +124,8 @@ const statusText = ({ id, status, pause_reason, consecutive_failures }: Cron): s
     case 'completed':
       return 'completed: no slot is left'
     case 'failed':
-      return 'failed: no slot is left, and the work of the last one failed'
+      return last_fire
+        ? 'failed: no slot is left, and the last one that was fired failed'
+        : 'failed: no slot is left, and none was fired'
   }
 }

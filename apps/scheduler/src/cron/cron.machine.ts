@@ -2,8 +2,8 @@ import { cronStatuses } from '#common/contract/cron.schema.js'
 import { defineMachine } from '#common/kernel/machine.js'
 
 /**
- * The status of a schedule. `complete`: no slot is left, and the last one's work did not fail; `fail`: it did. One that is
- * over can still be fired by hand, which moves nothing here.
+ * The status of a schedule. `complete`: no slot is left, and the newest one that was fired did not fail; `fail`: it did,
+ * or none was fired at all. One that is over can still be fired by hand, which moves nothing here.
  */
 export const cronMachine = defineMachine({
   name: 'cron',

@@ -7,7 +7,7 @@ import type { CronRemoval } from '../cron/cron.removal.js'
 import type { CronRepository } from '../cron/cron.repository.js'
 import { cleared, isRaised, raised } from '../relay/concerns.js'
 import { Batcher } from './batcher.js'
-import { type Consequences, consequencesOf, ended, type FireEnd, isEndOf } from './fire.outcome.js'
+import { type Consequences, consequencesOf, ended, type FireEnd, isEndOf, isSpent } from './fire.outcome.js'
 import { type FireRecord, workKeyOf } from './fire.record.js'
 import { type FireRepository, nothingOpen, type OpenFires } from './fire.repository.js'
 import type { Starter } from './starter.js'
@@ -23,6 +23,8 @@ interface Scene {
   /** What was open before. */
   readonly open: OpenFires
   readonly oldest: FireRecord | undefined
+  /** The newest of its slots that was fired, as it is afterwards. */
+  readonly newest: FireRecord | undefined
 }
 
 const byCron = (rows: readonly FireRecord[]): Map<string, FireRecord[]> => Map.groupBy(rows, ({ cron_id }) => cron_id)
@@ -88,15 +90,17 @@ export class FireEnds {
       const linesOf = byCron(lines)
       const openOf = new Map(counts.map((open) => [open.cron_id, open]))
       const oldestOf = new Map(oldest.map((fire) => [fire.cron_id, fire]))
+      const newestOf = await this.fires.newestFiredOf(tx, crons.filter(isSpent))
       for (const cron of crons) {
-        const open = openOf.get(cron.id) ?? nothingOpen(cron.id)
-        this.#follow(ctx, { cron, lines: linesOf.get(cron.id) ?? [], open, oldest: oldestOf.get(cron.id) }, now)
+        const { id } = cron
+        const [open, newest] = [openOf.get(id) ?? nothingOpen(id), newestOf.get(id)]
+        this.#follow(ctx, { cron, lines: linesOf.get(id) ?? [], open, oldest: oldestOf.get(id), newest }, now)
       }
     })
   }
 
-  #follow({ tx }: TxContext, { cron, lines, open, oldest }: Scene, now: Date): void {
-    const what = consequencesOf(cron, lines, open)
+  #follow({ tx }: TxContext, { cron, lines, open, oldest, newest }: Scene, now: Date): void {
+    const what = consequencesOf(cron, lines, open, newest)
     if (what.done) {
       this.removal.remove(tx, [cron])
       return

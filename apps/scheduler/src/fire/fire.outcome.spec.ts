@@ -63,11 +63,13 @@ describe('what becomes of a schedule', () => {
     cron: Partial<CronRecord>,
     statuses: readonly FireRecord['status'][],
     open: { begun?: number; queued?: number; asked?: number } = {},
+    newest: FireRecord['status'] | undefined = statuses.at(-1),
   ): Consequences =>
     consequencesOf(
       cronRow(cron),
       statuses.map((status) => line(status)),
       { cron_id: 'cron', queued: 0, asked: 0, begun: statuses.length, late: 0, ...open },
+      newest && line(newest),
     )
   const over = { next_slot: null, next_due: null }
 
@@ -107,10 +109,15 @@ describe('what becomes of a schedule', () => {
     expect(outcome(over, ['succeeded']).changes).toMatchObject({ status: 'completed' })
     expect(outcome(over, ['failed']).changes).toMatchObject({ status: 'failed', consecutive_failures: 1 })
     expect(outcome(over, ['succeeded'], { begun: 2 }).changes).toBeNull()
-    expect(outcome(over, [], {}).changes).toMatchObject({ status: 'completed' })
-    expect(outcome({ ...over, consecutive_failures: 1 }, [], {}).changes).toMatchObject({ status: 'failed' })
     const paused = { ...over, status: 'paused', pause_reason: 'failures', consecutive_failures: 3 } as const
     expect(outcome(paused, ['failed']).changes).toMatchObject({ status: 'failed', pause_reason: null })
+  })
+
+  it('has failed when the newest slot that was fired did, whichever of them ended last, or when none was fired', () => {
+    expect(outcome(over, ['failed'], {}, 'succeeded').changes).toMatchObject({ status: 'completed' })
+    expect(outcome(over, ['succeeded'], {}, 'failed').changes).toMatchObject({ status: 'failed' })
+    expect(outcome(over, [], {}, 'canceled').changes).toMatchObject({ status: 'completed' })
+    expect(outcome(over, []).changes).toMatchObject({ status: 'failed', consecutive_failures: 0 })
   })
 
   it('does not change one that is over, whatever was fired by hand', () => {

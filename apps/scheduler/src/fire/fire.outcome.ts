@@ -60,26 +60,33 @@ const countFailures = (before: number, lines: readonly FireRecord[]): number =>
     return status === 'succeeded' ? 0 : count
   }, before)
 
-const eventOf = (cron: CronRecord, failures: number, lines: readonly FireRecord[], rest: number): CronEvent | null => {
-  if (cron.next_slot === null && rest === 0 && cronMachine.legal(cron.status).includes('complete')) {
-    const last = lines.at(-1)
-    return (last ? failedStates.has(last.status) : failures > 0) ? 'fail' : 'complete'
-  }
-  return cron.status === 'active' && failures >= cron.max_failures ? 'give_up' : null
-}
+/** One of which nothing was ever fired has failed as well: what it was for has not happened. */
+const endOf = (newest: FireRecord | undefined): CronEvent =>
+  newest && !failedStates.has(newest.status) ? 'complete' : 'fail'
+
+/** Whether nothing of a schedule is to come any more, so that it is over once nothing of it goes on. */
+export const isSpent = ({ next_slot, status }: CronRecord): boolean =>
+  next_slot === null && cronMachine.legal(status).includes('complete')
 
 /**
  * @param lines that have ended, as they are now and in the order of their slots
  * @param open what had not ended before that, these lines included
+ * @param newest of one that is spent: the newest of its slots that was fired, if any was
  */
-export const consequencesOf = (cron: CronRecord, lines: readonly FireRecord[], open: OpenFires): Consequences => {
+export const consequencesOf = (
+  cron: CronRecord,
+  lines: readonly FireRecord[],
+  open: OpenFires,
+  newest?: FireRecord,
+): Consequences => {
   const failures = countFailures(cron.consecutive_failures, lines)
   const begun = open.begun - lines.length
   const givesUp = cron.status === 'active' && failures >= cron.max_failures
   const drop = (givesUp || cron.status === 'paused') && open.queued > open.asked
   const queued = drop ? open.asked : open.queued
   const done = cron.delete_after_run && lines.some(({ status }) => status === 'succeeded')
-  const event = eventOf(cron, failures, lines, begun + queued)
+  const over = isSpent(cron) && begun + queued === 0
+  const event = over ? endOf(newest) : givesUp ? 'give_up' : null
   const moved = event === null ? cron : cronMachine.apply({ ...cron, consecutive_failures: failures }, event)
   const changed = event !== null || failures !== cron.consecutive_failures
   return {

@@ -75,6 +75,10 @@ const OPEN_OF = `SELECT cron_id, (count(*) FILTER (WHERE status = 'queued'))::in
 const NEWEST_OF = `SELECT f.* FROM unnest($1::text[]) AS c (id)
   CROSS JOIN LATERAL (SELECT ${columns} FROM scheduler.fires WHERE cron_id = c.id ORDER BY slot DESC LIMIT 1) f`
 
+const NEWEST_FIRED_OF = `SELECT f.* FROM unnest($1::text[]) AS c (id)
+  CROSS JOIN LATERAL (SELECT ${columns} FROM scheduler.fires WHERE cron_id = c.id AND fired_at IS NOT NULL
+    ORDER BY slot DESC LIMIT 1) f`
+
 const OPEN_ROWS = `SELECT f.* FROM unnest($1::text[], $2::timestamptz[]) AS named (cron_id, slot)
   CROSS JOIN LATERAL (SELECT ${columns} FROM scheduler.fires
     WHERE cron_id = named.cron_id AND slot = named.slot AND ${OPEN}) f ORDER BY cron_id, slot`
@@ -210,6 +214,13 @@ export class FireRepository {
   /** The last line of each. */
   newestOf(tx: Tx, cronIds: readonly string[]): Promise<FireRecord[]> {
     return tx.query<FireRecord>(NEWEST_OF, [cronIds])
+  }
+
+  /** By schedule: the newest of its slots that was fired, where any was. */
+  async newestFiredOf(tx: Tx, crons: readonly Pick<CronRecord, 'id'>[]): Promise<Map<string, FireRecord>> {
+    if (crons.length === 0) return new Map()
+    const rows = await tx.query<FireRecord>(NEWEST_FIRED_OF, [crons.map(({ id }) => id)])
+    return new Map(rows.map((fire) => [fire.cron_id, fire]))
   }
 
   /** A slot that has a line already keeps it. */

@@ -212,12 +212,12 @@ describe('a paused schedule', () => {
     ])
   })
 
-  it('is over when its last slot has passed', async () => {
+  it('has failed when its last slot has passed, and none was ever fired', async () => {
     const cron = await scheduler.create({ schedule: { at: new Date(scheduler.clock.now() + hour).toISOString() } })
     await scheduler.call('crons.pause', { id: cron.id })
     scheduler.clock.advance(hour + minute)
     await whenLines(cron, [['skipped', 'paused', 1]])
-    expect(await scheduler.retrieve(cron.id)).toMatchObject({ status: 'completed', pause_reason: null })
+    expect(await scheduler.retrieve(cron.id)).toMatchObject({ status: 'failed', pause_reason: null, last_fire: null })
   })
 })
 

@@ -5,7 +5,7 @@ import { cronMachine } from '../cron/cron.machine.js'
 import type { CronRecord } from '../cron/cron.record.js'
 import type { CronRepository } from '../cron/cron.repository.js'
 import { raised } from '../relay/concerns.js'
-import { consequencesOf } from './fire.outcome.js'
+import { consequencesOf, isSpent } from './fire.outcome.js'
 import type { FireRecord } from './fire.record.js'
 import { type FireRepository, type HeldFire, nothingOpen, type OpenFires } from './fire.repository.js'
 import { refusalOf } from './refusal.js'
@@ -23,6 +23,13 @@ interface Known {
 
 /** A decision, or why there could be none. */
 type Tried = Decision & { readonly fault?: unknown }
+
+/** A schedule as it stands after its slots were decided about. */
+interface Moved {
+  readonly cron: CronRecord
+  readonly open: OpenFires
+  readonly decision: Tried
+}
 
 /** Decides about the slots of schedules that this transaction has locked, and writes that down. */
 export class SlotDecider {
@@ -54,7 +61,7 @@ export class SlotDecider {
     }
   }
 
-  #decide(tx: Tx, crons: readonly CronRecord[], { openOf, newestOf }: Known, now: Date): CronRecord[] {
+  async #decide(tx: Tx, crons: readonly CronRecord[], { openOf, newestOf }: Known, now: Date): Promise<CronRecord[]> {
     const room = { starts: this.starter.room('starts'), commands: this.starter.room('commands') }
     const held: HeldFire[] = []
     const decided = crons.map((cron) => {
@@ -81,7 +88,12 @@ export class SlotDecider {
       decisions.map(({ move }) => move),
     )
     if (held.length) tx.afterCommit(() => this.starter.take(held))
-    return decided.map(({ cron, open, decision }) => this.#conclude(tx, cron, open, decision, now))
+    const moved = decided.map(({ cron, open, decision }) => ({ cron: { ...cron, ...decision.move }, open, decision }))
+    const firedOf = await this.fires.newestFiredOf(
+      tx,
+      moved.flatMap(({ cron }) => (isSpent(cron) ? [cron] : [])),
+    )
+    return moved.map((each) => this.#conclude(tx, each, firedOf.get(each.cron.id), now))
   }
 
   #decisionFor(cron: CronRecord, standing: Parameters<typeof decisionOf>[1]): Tried {
@@ -104,11 +116,11 @@ export class SlotDecider {
   }
 
   /** One without any slot left is over, unless something of it goes on. */
-  #conclude(tx: Tx, before: CronRecord, open: OpenFires, { move, fires, fault }: Tried, now: Date): CronRecord {
-    const cron = { ...before, next_slot: move.next_slot, next_due: move.next_due }
+  #conclude(tx: Tx, { cron, open, decision }: Moved, fired: FireRecord | undefined, now: Date): CronRecord {
+    const { fires, fault } = decision
     if (fault !== undefined && cron.status === 'active') return this.#giveUp(tx, cron, fault, now)
     if (cron.next_slot !== null || fires.some(isOpen)) return cron
-    const { changes } = consequencesOf(cron, [], open)
+    const { changes } = consequencesOf(cron, [], open, fired)
     return changes ? this.crons.save(tx, cron, changes, now) : cron
   }
 }

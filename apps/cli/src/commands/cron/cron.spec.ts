@@ -112,7 +112,8 @@ describe('svc cron show', () => {
       /^status +paused by itself, since it failed 3 times in a row: svc cron history cron_.*svc cron resume cron_/m,
     ],
     ['completed', { status: 'completed' }, /^status +completed: no slot is left$/m],
-    ['failed', { status: 'failed' }, /^status +failed: no slot is left, and the work of the last one failed$/m],
+    ['failed', { status: 'failed' }, /^status +failed: no slot is left, and the last one that was fired failed$/m],
+    ['never fired', { status: 'failed', last_fire: null }, /^status +failed: no slot is left, and none was fired$/m],
     [
       'its last work',
       { last_fire: failed },
