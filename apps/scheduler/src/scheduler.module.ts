@@ -34,6 +34,7 @@ import { LedgerRpc } from './ledger/ledger.rpc.js'
 import { LedgerService } from './ledger/ledger.service.js'
 import { NodeEndRpc } from './node-end/node-end.rpc.js'
 import { NodeEndService } from './node-end/node-end.service.js'
+import { NodeSuccessionService } from './node-end/node-succession.service.js'
 import { ConcernRelay } from './relay/concern.relay.js'
 import { RetentionRepository } from './retention.repository.js'
 import { SchedulerLifetime } from './scheduler.lifetime.js'
@@ -81,6 +82,7 @@ const schedules: Provider[] = [
   built(LedgerRepository),
   built(LedgerService, Database, LedgerRepository),
   built(NodeEndService, Writer, Inbox, CronRepository, HolderRepository, CronRemoval),
+  built(NodeSuccessionService, Writer, Inbox, CronRepository, HistoryRepository, HolderRepository, CronRemoval, CLOCK),
   built(RetentionRepository),
   built(
     Housekeeping,

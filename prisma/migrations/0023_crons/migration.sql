@@ -53,6 +53,7 @@ CREATE INDEX crons_status_created_at_idx ON scheduler.crons (status, created_at 
 CREATE INDEX crons_owner_node_id_idx ON scheduler.crons (owner_node_id, created_at DESC, id DESC) WHERE owner_node_id IS NOT NULL;
 CREATE INDEX crons_owner_path_idx ON scheduler.crons USING gin (owner_path);
 CREATE INDEX crons_target_node_id_idx ON scheduler.crons (target_node_id) WHERE target_node_id IS NOT NULL;
+CREATE INDEX crons_parent_id_idx ON scheduler.crons ((action ->> 'parent_id')) WHERE action ->> 'parent_id' IS NOT NULL;
 CREATE INDEX crons_app_id_idx ON scheduler.crons (app_id, created_at DESC, id DESC) WHERE app_id IS NOT NULL;
 CREATE INDEX crons_armed_of_node_idx ON scheduler.crons (owner_node_id) WHERE status IN ('active', 'paused');
 CREATE INDEX crons_armed_of_app_idx ON scheduler.crons (app_id) WHERE status IN ('active', 'paused');
@@ -63,7 +64,11 @@ CREATE INDEX crons_ended_of_app_idx ON scheduler.crons (app_id, updated_at DESC,
 -- added to a node that ended meanwhile.
 CREATE TABLE scheduler.holders (
   id text PRIMARY KEY,
-  ended_at timestamptz(3)
+  ended_at timestamptz(3),
+  -- of a root: which node took its place last, and when
+  successor text,
+  succeeded_at timestamptz(3),
+  CONSTRAINT holders_successor_check CHECK ((successor IS NULL) = (succeeded_at IS NULL))
 );
 CREATE INDEX holders_ended_at_idx ON scheduler.holders (ended_at) WHERE ended_at IS NOT NULL;
 

@@ -11,6 +11,7 @@ import { MailRepository } from '../mail/mail.repository.js'
 import type { NodeRecord } from '../node/node.record.js'
 import { NodeRepository } from '../node/node.repository.js'
 import { NodeTransitions } from '../node/node.transition.js'
+import { nodeSucceeded } from '../node/node-end.message.js'
 import { ReportRepository } from '../report/report.repository.js'
 import { ReportService } from '../report/report.service.js'
 import { RoadmapRepository } from '../roadmap/roadmap.repository.js'
@@ -54,6 +55,7 @@ export class TakeOver {
     await this.moveChildren(ctx, old, root)
     this.successions.moveUnreadMail(ctx.tx, old.id, root.id)
     this.questions.handOver(ctx.tx, old.id, root.id)
+    ctx.tx.deliver(nodeSucceeded(old.id, root.id, new Date(this.clock.now())))
     this.begin(ctx, root, await this.taskOf(ctx, root))
     if (root.broker_state !== 'bound') return
     await this.kickoffs.write(ctx, root)
@@ -66,7 +68,7 @@ export class TakeOver {
     if (old.status !== 'active' && old.status !== 'idle') return
     const newest = await this.reports.newest(ctx.tx, old.id, old.engagement)
     const body = newest?.body ?? `${old.name} ended without a report: ${root.id} goes on in its place.`
-    this.reporting.record(ctx, family, { kind: 'final', body })
+    this.reporting.record(ctx, family, { kind: 'final', body }, { replaced: true })
     if (ctx.actor.nodeId === old.id) return
     ctx.tx.afterCommit(() => {
       this.signals.send(old.id, { type: 'stop', reason: 'another root has taken its place' })

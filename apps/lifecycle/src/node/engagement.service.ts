@@ -187,10 +187,11 @@ export class Engagements {
     return idle
   }
 
-  finalize(ctx: TxContext, node: NodeRecord): NodeRecord {
+  /** @param how `replaced`: another root goes on with what it planned, of which its own word tells */
+  finalize(ctx: TxContext, node: NodeRecord, how: { replaced?: true } = {}): NodeRecord {
     const done = this.transitions.move(ctx, node, 'finalize', { fault: null })
     ctx.tx.emit({ nodeId: node.id, type: 'node.done', data: { engagement: done.engagement } })
-    ctx.tx.deliver(nodeEnded(done, 'finalized'))
+    if (!how.replaced) ctx.tx.deliver(nodeEnded(done, 'finalized'))
     this.settle(ctx, node.id)
     return done
   }

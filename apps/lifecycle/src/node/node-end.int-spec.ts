@@ -7,20 +7,27 @@ import { waitFor } from '#common/testing/wait-for.js'
 import { LifecycleUnderTest } from '../../../../test/support/lifecycle-service.js'
 
 const ended = contract['scheduler.node.ended']
+const succeeded = contract['scheduler.node.succeeded']
 type Ended = InputOf<typeof ended>
+type Succeeded = InputOf<typeof succeeded>
 
 let lifecycle: LifecycleUnderTest
 let scheduler: TestPeer | undefined
 let told: Ended[] = []
+let followed: Succeeded[] = []
 
 const joinScheduler = async (refuse?: () => SvcError): Promise<void> => {
   scheduler = await joinBus(lifecycle.nats, 'scheduler', {
-    operations: [ended],
+    operations: [ended, succeeded],
     handlers: {
       [ended.name]: async (_ctx: unknown, input: Ended) => {
         told.push(input)
         if (refuse) throw refuse()
         return { deleted: [] }
+      },
+      [succeeded.name]: async (_ctx: unknown, input: Succeeded) => {
+        followed.push(input)
+        return { moved: [], deleted: [] }
       },
     } as never,
   })
@@ -35,6 +42,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await leaveScheduler()
   told = []
+  followed = []
 })
 afterAll(() => lifecycle.stop())
 
@@ -104,12 +112,36 @@ describe('the end of a node', () => {
     expect(made).toHaveLength(1)
   })
 
-  it('is told by a recycled root, whose work ends with it', async () => {
+  it('is not told of a recycled root, whose work goes on: who follows it is', async () => {
     await joinScheduler()
     const { node } = await lifecycle.running({ lifecycle: 'resident' })
-    await lifecycle.call('nodes.recycle', { id: node.id })
+    const { node: next } = await lifecycle.call('nodes.recycle', { id: node.id })
+    expect(await lifecycle.retrieve(node.id)).toMatchObject({ status: 'done' })
     await allTold()
-    expect(hows()).toEqual([`${node.id} finalized`])
+    expect(hows()).toEqual([])
+    expect(followed).toMatchObject([{ from: node.id, to: next.id }])
+  })
+
+  it('waits with who follows a root, from the transaction on in which that takes its place', async () => {
+    const { node } = await lifecycle.running({ lifecycle: 'resident' })
+    const { node: next } = await lifecycle.call('nodes.recycle', { id: node.id })
+    expect(await waiting()).toEqual([{ key: `scheduler.node.succeeded:${node.id}:${next.id}` }])
+    await joinScheduler()
+    await allTold()
+    expect(followed).toMatchObject([{ from: node.id, to: next.id }])
+  })
+
+  it('is told of all below a relaunched root and not of that: who follows it is, once it has taken its place', async () => {
+    await joinScheduler()
+    const { node } = await lifecycle.running({ lifecycle: 'resident' })
+    const child = await lifecycle.create({ parent_id: node.id })
+    const { node: next } = await lifecycle.call('nodes.relaunchRoot', { id: node.id })
+    expect(followed).toEqual([])
+    await lifecycle.bound(next.id)
+    await waitFor(() => followed.length > 0, { what: 'word of who follows' })
+    await allTold()
+    expect(hows()).toEqual([`${child.id} canceled`])
+    expect(followed).toMatchObject([{ from: node.id, to: next.id }])
   })
 
   it('is not told by what was refused', async () => {

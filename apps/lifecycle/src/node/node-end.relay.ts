@@ -11,10 +11,14 @@ import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
 
 const ended = contract['scheduler.node.ended']
+const succeeded = contract['scheduler.node.succeeded']
 /** Ms between two clearances of messages that were acknowledged long ago. */
 const pruneEvery = 6 * 3_600_000
 
-/** Tells the scheduler which nodes have ended, until it has said that it knows. Runs in the process that leads alone. */
+/**
+ * Tells the scheduler which nodes have ended or given their place to others, until it has said that it knows. Runs in the
+ * process that leads alone.
+ */
 @Injectable()
 export class NodeEndRelay {
   private readonly relay: OutboxRelay
@@ -48,11 +52,13 @@ export class NodeEndRelay {
   }
 
   private async deliver(message: DueMessage): Promise<void> {
-    const { key, type } = message
-    // of a later version that was taken back: nobody here can say it any more
-    if (type !== ended.name) return this.log.error({ key, type }, 'a message that nobody knows was dropped')
+    const { key, type, payload } = message
+    const by = systemContext('lifecycle')
     try {
-      await this.bus.call(ended, systemContext('lifecycle'), message.payload as CallOf<typeof ended>)
+      if (type === ended.name) await this.bus.call(ended, by, payload as CallOf<typeof ended>)
+      else if (type === succeeded.name) await this.bus.call(succeeded, by, payload as CallOf<typeof succeeded>)
+      // of a later version that was taken back: nobody here can say it any more
+      else this.log.error({ key, type }, 'a message that nobody knows was dropped')
     } catch (error) {
       // it can never be read: sending it again would not help
       if (!hasCode(error, 'validation_failed')) throw error

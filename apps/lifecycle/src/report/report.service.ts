@@ -60,6 +60,7 @@ export class ReportService {
     ctx: TxContext,
     family: Family,
     input: { kind: Report['kind']; body: string; attachments?: readonly KeptAttachment[] },
+    how: { replaced?: true } = {},
   ): Report {
     const { node } = family
     const open = node.status === 'active' || node.status === 'idle'
@@ -85,7 +86,7 @@ export class ReportService {
         ...(report.attachments.length > 0 && { attachments: report.attachments }),
       },
     })
-    if (input.kind === 'final' && open) this.engagements.finalize(ctx, node)
+    if (input.kind === 'final' && open) this.engagements.finalize(ctx, node, how)
     this.engagements.notify(ctx, family, {
       tier: input.kind === 'update' ? 'normal' : 'urgent',
       kind: 'report',

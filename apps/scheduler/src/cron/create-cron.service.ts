@@ -147,9 +147,12 @@ export class CreateCronService {
     }
   }
 
-  /** Its node, its application and the node that it is aimed at: none of them is given another, or ends, meanwhile. */
-  private async lockHolders(tx: Tx, { owner_node_id, app_id, target_node_id, created_at }: CronRecord): Promise<void> {
-    const nodes = [owner_node_id, target_node_id].filter((id) => id !== null)
+  /**
+   * Its node and all above it, its application and the node that it is aimed at: none of them is given another, ends, or
+   * gives its place to another meanwhile.
+   */
+  private async lockHolders(tx: Tx, { owner_path, app_id, target_node_id, created_at }: CronRecord): Promise<void> {
+    const nodes = [...owner_path, ...(target_node_id === null ? [] : [target_node_id])]
     const holders = new Set([...nodes.map(holderOfNode), ...(app_id === null ? [] : [holderOfApp(app_id)])])
     if (holders.size === 0) return
     const [ended] = await this.holders.lock(tx, [...holders], created_at)

@@ -72,12 +72,24 @@ export class CronRepository {
     )
   }
 
-  /** All that a node armed and that are aimed at it, locked in the order of their ids. */
-  lockOfNode(tx: Tx, nodeId: string): Promise<CronRecord[]> {
+  /** All that these nodes armed and that are aimed at them, locked in the order of their ids. */
+  lockOfNodes(tx: Tx, nodeIds: readonly string[]): Promise<CronRecord[]> {
     return tx.query<CronRecord>(
       `SELECT * FROM scheduler.crons WHERE id = ANY (ARRAY(
-         SELECT id FROM scheduler.crons WHERE owner_node_id = $1
-         UNION SELECT id FROM scheduler.crons WHERE target_node_id = $1))
+         SELECT id FROM scheduler.crons WHERE owner_node_id = ANY ($1::text[])
+         UNION SELECT id FROM scheduler.crons WHERE target_node_id = ANY ($1::text[])))
+        ORDER BY id FOR UPDATE`,
+      [nodeIds],
+    )
+  }
+
+  /** All that a node or one below it armed, and those whose action names it, locked in the order of their ids. */
+  lockNaming(tx: Tx, nodeId: string): Promise<CronRecord[]> {
+    return tx.query<CronRecord>(
+      `SELECT * FROM scheduler.crons WHERE id = ANY (ARRAY(
+         SELECT id FROM scheduler.crons WHERE owner_path @> ARRAY[$1]::text[]
+         UNION SELECT id FROM scheduler.crons WHERE target_node_id = $1
+         UNION SELECT id FROM scheduler.crons WHERE action ->> 'parent_id' = $1))
         ORDER BY id FOR UPDATE`,
       [nodeId],
     )

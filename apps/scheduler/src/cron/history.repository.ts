@@ -32,12 +32,42 @@ export class HistoryRepository {
     return new Map(rows.map((row) => [row.cron_id, row]))
   }
 
+  /** Which of these schedules have a firing under way, or on its way. */
+  async begun(reader: Reader, cronIds: readonly string[]): Promise<ReadonlySet<string>> {
+    if (cronIds.length === 0) return new Set()
+    const rows = await reader.query<{ cron_id: string }>(
+      `SELECT DISTINCT cron_id FROM scheduler.fires
+        WHERE cron_id = ANY ($1::text[]) AND status IN ('starting', 'running')`,
+      [cronIds],
+    )
+    return new Set(rows.map(({ cron_id }) => cron_id))
+  }
+
   /** What of these schedules waits for the work of the firing before is begun no more. */
   drop(tx: Tx, cronIds: readonly string[], at: Date): void {
     tx.send(
       `UPDATE scheduler.fires SET status = $2, cause = $3, ledger = $4, ended_at = $5, noted_at = $5
         WHERE cron_id = ANY ($1::text[]) AND status = 'queued'`,
       [cronIds, dropped.status, dropped.cause, ledgerOf(dropped), at],
+    )
+  }
+
+  /**
+   * Lines that somebody may still read by whose they are stand under another node: those of the ledger up to then, also of
+   * schedules that are gone, and all of the ledger or still open of these schedules.
+   */
+  moveTo(tx: Tx, { from, to, at, cronIds }: { from: string; to: string; at: Date; cronIds: readonly string[] }): void {
+    const moved = `SET owner_path = array_replace(owner_path, $1::text, $2::text),
+      owner_node_id = CASE owner_node_id WHEN $1 THEN $2 ELSE owner_node_id END`
+    tx.send(
+      `UPDATE scheduler.fires ${moved}
+        WHERE owner_path @> ARRAY[$1]::text[] AND ledger IS NOT NULL AND (slot <= $3 OR cron_id = ANY ($4::text[]))`,
+      [from, to, at, cronIds],
+    )
+    tx.send(
+      `UPDATE scheduler.fires ${moved}
+        WHERE cron_id = ANY ($3::text[]) AND status IN ('queued', 'starting', 'running')`,
+      [from, to, cronIds],
     )
   }
 

@@ -153,3 +153,58 @@ describe('what goes with a node', () => {
     expect(await lifecycle.retrieve(node.id).catch(({ code }) => code)).toBe('not_found')
   })
 })
+
+describe('what follows a root to the one that takes its place', () => {
+  const taken = (crons: Cron[], root: string): Promise<true> =>
+    waitFor(
+      async () => {
+        const seen = await scheduler.call('crons.list', { node_id: root, limit: 50 } as never, nodeCall(root))
+        return crons.every(({ id }) => seen.data.some((cron) => cron.id === id))
+      },
+      { what: 'the schedules to follow' },
+    )
+
+  it.each(['nodes.recycle', 'nodes.relaunchRoot'] as const)(
+    '%s: all that it armed, which acts as the new one and leaves the old one alone',
+    async (operation) => {
+      const { node } = await lifecycle.running({
+        lifecycle: 'resident',
+        scopes: ['svc:act', 'svc:llm', 'svc:schedule'],
+      })
+      const schedule = { at: new Date(scheduler.clock.now() + hour).toISOString() }
+      const own = [
+        await scheduler.create({ action: message(node.id) }, nodeCall(node.id)),
+        await scheduler.create({ schedule, action: message(node.id) }, nodeCall(node.id)),
+      ]
+      const { node: next } = await lifecycle.call(operation, { id: node.id })
+      await lifecycle.bound(next.id)
+      await taken(own, next.id)
+      const { id } = own[0] as Cron
+      await expect(scheduler.retrieve(id, nodeCall(node.id))).rejects.toMatchObject({ code: 'not_found' })
+      await scheduler.call('crons.run', { id })
+      await scheduler.until(id, 'running')
+      const [fire] = await scheduler.fires(id)
+      expect(fire).toMatchObject({ node_id: next.id })
+      expect(await lifecycle.retrieve(node.id)).toMatchObject({ status: 'done' })
+    },
+  )
+
+  it('are, of a child that works on for the new root, what it armed: the new root sees it, the old one does not', async () => {
+    const { node } = await lifecycle.running({ lifecycle: 'resident' })
+    const child = await lifecycle.create({ parent_id: node.id })
+    const cron = await scheduler.create({ action: message(child.id) }, nodeCall(child.id))
+    const { node: next } = await lifecycle.call('nodes.recycle', { id: node.id })
+    await waitFor(
+      () =>
+        scheduler
+          .retrieve(cron.id, nodeCall(next.id))
+          .then(() => true)
+          .catch(() => false),
+      {
+        what: 'the new root to see it',
+      },
+    )
+    await expect(scheduler.retrieve(cron.id, nodeCall(node.id))).rejects.toMatchObject({ code: 'not_found' })
+    expect(await scheduler.retrieve(cron.id, nodeCall(child.id))).toMatchObject({ owner_node_id: child.id, version: 2 })
+  })
+})

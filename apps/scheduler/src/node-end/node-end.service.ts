@@ -1,20 +1,23 @@
 import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
 import type { Context } from '#common/kernel/context.js'
 import type { Inbox } from '#common/kernel/database/inbox.js'
+import type { Tx } from '#common/kernel/database/tx.js'
 import type { Writer } from '#common/kernel/database/writer.js'
 import type { CronRecord } from '../cron/cron.record.js'
 import type { CronRemoval } from '../cron/cron.removal.js'
 import type { CronRepository } from '../cron/cron.repository.js'
 import { type HolderRepository, holderOfNode } from '../cron/holder.repository.js'
+import { isOf } from './node-succession.js'
 
 type Ended = (typeof contract)['scheduler.node.ended']
 type End = InputOf<Ended>
 
 /** Which schedules go with a node, of those that it armed and those aimed at it: none that was armed after it was brought back. */
-const goes = ({ how, node_id, ended_at }: End, { owner_node_id, schedule, created_at }: CronRecord): boolean => {
-  if (how === 'pruned') return true
+const goes = ({ how, node_id, ended_at }: End, line: readonly string[], cron: CronRecord): boolean => {
+  const { owner_node_id, schedule, created_at } = cron
+  if (how === 'pruned') return isOf(node_id, cron)
   if (created_at > new Date(ended_at)) return false
-  return how === 'canceled' || (owner_node_id === node_id && 'at' in schedule)
+  return how === 'canceled' || (line.includes(owner_node_id ?? '') && 'at' in schedule)
 }
 
 /** Takes the schedules of nodes away that have ended. */
@@ -35,10 +38,19 @@ export class NodeEndService {
       await this.inbox.once(tx, 'lifecycle', source_event, async () => {
         // one that was finalized keeps what fires again and again, and may be given more
         if (how !== 'finalized') this.holders.end(tx, holderOfNode(node_id), new Date(ended_at))
-        deleted = (await this.crons.lockOfNode(tx, node_id)).filter((cron) => goes(end, cron))
+        const { line, rows } = await this.lockOf(tx, end)
+        deleted = rows.filter((cron) => goes(end, line, cron))
         this.removal.remove(tx, deleted)
       })
       return { deleted: deleted.map(({ id }) => id) }
     })
+  }
+
+  /** Also what went over to who took its place since: what was armed before this end is what the node itself had. */
+  private async lockOf(tx: Tx, { node_id, ended_at }: End): Promise<{ line: readonly string[]; rows: CronRecord[] }> {
+    const own = await this.crons.lockOfNodes(tx, [node_id])
+    // only now: who was about to move them is through
+    const line = await this.holders.line(tx, node_id, new Date(ended_at))
+    return { line, rows: line.length === 1 ? own : await this.crons.lockOfNodes(tx, line) }
   }
 }

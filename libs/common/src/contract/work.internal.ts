@@ -133,4 +133,15 @@ export const workInternals = [
     response: z.object({ deleted: z.array(cronId) }),
     idempotency: 'natural',
   }),
+  operation({
+    name: 'scheduler.node.succeeded',
+    kind: 'internal',
+    summary: 'A root has given its place to another: its schedules follow',
+    description:
+      'Those that it armed belong to the new root and act as it, those aimed at it are aimed at the new one, and those of nodes below stand under it. It says all of that: no `finalized` comes with it. What was armed after `at` by a root that was brought back stays its own.',
+    service: 'scheduler',
+    body: z.object({ source_event: z.string(), from: nodeId, to: nodeId, at: time }),
+    response: z.object({ moved: z.array(cronId), deleted: z.array(cronId) }),
+    idempotency: 'natural',
+  }),
 ] as const

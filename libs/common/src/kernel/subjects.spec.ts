@@ -74,6 +74,7 @@ describe('permissions of a service', () => {
       'svc.cmd.models.ready',
       'svc.cmd.models.readiness',
       'svc.cmd.scheduler.node.ended',
+      'svc.cmd.scheduler.node.succeeded',
     ])
     expect(sends('models')).toEqual(['svc.cmd.lifecycle.usage.record'])
   })

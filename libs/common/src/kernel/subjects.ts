@@ -71,7 +71,10 @@ const reach: Record<ServiceName, Reach> = {
     tail: 'follows',
     own: [subjects.trust()],
   },
-  lifecycle: { calls: { host: ['>'], models: ['ready', 'readiness'], scheduler: ['node.ended'] }, tail: 'publishes' },
+  lifecycle: {
+    calls: { host: ['>'], models: ['ready', 'readiness'], scheduler: ['node.ended', 'node.succeeded'] },
+    tail: 'publishes',
+  },
   models: { calls: { lifecycle: ['usage.record'] }, tail: 'none' },
   // it names whom it acts for: lifecycle says what that one may do now, and the host is told as lifecycle said it
   scheduler: { calls: { lifecycle: ['work.*', 'concern.set'], host: ['*.bash.run'] }, tail: 'none' },
