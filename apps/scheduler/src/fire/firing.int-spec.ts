@@ -195,7 +195,7 @@ describe('a start', () => {
     await scheduler.until(cron.id, 'starting')
     scheduler.clock.advance(3 * minute)
     expect(await scheduler.until(cron.id, 'missed')).toMatchObject({ cause: 'window', fired_at: null })
-    expect(await scheduler.retrieve(cron.id)).toMatchObject({ status: 'completed', consecutive_failures: 0 })
+    expect(await scheduler.retrieve(cron.id)).toMatchObject({ status: 'failed', consecutive_failures: 0 })
   })
 })
 
