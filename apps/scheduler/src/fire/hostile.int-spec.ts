@@ -94,7 +94,9 @@ describe('commands that do not end', () => {
     const node = scheduler.work.node()
     const greedy = await arm('sleep', { overlap: 'allow' }, nodeCall(node))
     for (let round = 0; round < 12; round += 1) await Promise.all(Array.from({ length: 50 }, () => run(greedy)))
-    const message = await scheduler.create({ action: { type: 'message', node_id: node, body: 'hello', tier: 'normal' } })
+    const message = await scheduler.create({
+      action: { type: 'message', node_id: node, body: 'hello', tier: 'normal' },
+    })
 
     await run(message)
 
