@@ -34,7 +34,7 @@ describe('a zone', () => {
       for (let year = 2026; year < 2995; year++) zoneOf('Europe/Paris').offsetAt(Date.UTC(year, 6))
     }
     look()
-    const asked = jest.spyOn(Intl.DateTimeFormat.prototype, 'format', 'get')
+    const asked = jest.spyOn(Intl.DateTimeFormat.prototype as { format: unknown }, 'format', 'get')
     look()
     expect(asked).not.toHaveBeenCalled()
   })
