@@ -5,6 +5,12 @@ import type { CronRecord } from '../cron/cron.record.js'
 import { ledgerOf } from './fire.ledger.js'
 import type { FireRecord } from './fire.record.js'
 
+/** How many firings may come, whoever holds them but those that are full. */
+export interface Vacancy {
+  readonly limit: number
+  readonly full: readonly string[]
+}
+
 /** Names one line. */
 export type FireKey = Pick<FireRecord, 'cron_id' | 'slot'>
 
@@ -113,6 +119,7 @@ const UPDATE = `UPDATE scheduler.fires AS line SET status = made.status, cause =
   WHERE line.cron_id = made.cron_id AND line.slot = made.slot AND line.${OPEN}`
 
 const TAKE = `WITH free AS (SELECT f.cron_id, f.slot FROM scheduler.fires f WHERE f.held_until <= $1
+        AND coalesce(f.app_id, f.owner_path[cardinality(f.owner_path)], 'owner') <> ALL ($5::text[])
         AND EXISTS (SELECT 1 FROM scheduler.crons c WHERE c.id = f.cron_id AND c.action ->> 'type' = 'bash') = $4
       ORDER BY f.held_until LIMIT $3 FOR UPDATE OF f SKIP LOCKED),
     taken AS (UPDATE scheduler.fires AS line SET held_until = $2, attempts = line.attempts + 1 FROM free
@@ -241,9 +248,17 @@ export class FireRepository {
     if (fires.length) tx.send(UPDATE, [text(fires)])
   }
 
-  /** Takes firings that nobody holds any more, for a new try, until then: those of commands, or all others. */
-  take(reader: Reader, held: { now: Date; until: Date }, commands: boolean, limit: number): Promise<HeldFire[]> {
-    return reader.query<HeldFire>(TAKE, [held.now, held.until, limit, commands])
+  /**
+   * Takes firings that nobody holds any more, for a new try, until then: those of commands, or all others, but for those of
+   * holders who are full.
+   */
+  take(
+    reader: Reader,
+    held: { now: Date; until: Date },
+    commands: boolean,
+    { limit, full }: Vacancy,
+  ): Promise<HeldFire[]> {
+    return reader.query<HeldFire>(TAKE, [held.now, held.until, limit, commands, full])
   }
 
   /** Nobody holds a firing, or puts it off, for longer than until `last`: whoever did had a clock that was ahead. */

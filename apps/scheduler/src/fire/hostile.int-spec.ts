@@ -104,6 +104,25 @@ describe('commands that do not end', () => {
   }, 60_000)
 })
 
+describe('commands of one node that do not end', () => {
+  // They took all places, and the owner's waited for as long as commands may run.
+  it('leave places to others, whose come up though more of them wait', async () => {
+    answer = (command) => (command === 'sleep' ? forever() : done)
+    const greedy = await arm('sleep', { overlap: 'allow' }, nodeCall(scheduler.work.node()))
+    for (let round = 0; round < 6; round += 1) await Promise.all(Array.from({ length: 50 }, () => run(greedy)))
+    const [mine, left] = [await arm('mine'), await arm('left')]
+
+    await run(mine)
+    // of a process that died
+    const slot = new Date(scheduler.clock.now())
+    await writeFire(scheduler, left, { slot, status: 'starting', attempts: 0, held_until: slot })
+
+    await scheduler.until(mine.id, 'succeeded')
+    await scheduler.until(left.id, 'succeeded')
+    expect(asked.filter(({ actor }) => actor.kind === 'node')).toHaveLength(16)
+  }, 60_000)
+})
+
 describe('a command whose node may do nothing any more', () => {
   // It went on for as long as commands may run, after its node was canceled.
   it('is ended', async () => {

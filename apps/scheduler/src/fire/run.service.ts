@@ -12,7 +12,7 @@ import { fireMachine } from './fire.machine.js'
 import { type FireRecord, newFire, toFire } from './fire.record.js'
 import type { FireRepository, OpenFires } from './fire.repository.js'
 import { freeSlot } from './free.slot.js'
-import { heldOf, laneOf, type Starter } from './starter.js'
+import { heldOf, type Starter } from './starter.js'
 import type { Sweep } from './sweep.js'
 
 const run = contract['crons.run']
@@ -48,7 +48,7 @@ export class RunService {
       const slot = freeSlot(cron, now, taken)
       const fire = newFire(cron, { slot, due_at: slot, trigger: 'manual' }, now)
       const line = begins
-        ? { ...fire, ...this.starter.holding(now, this.starter.room(laneOf(cron))) }
+        ? { ...fire, ...this.starter.holding(now, this.starter.room(cron)) }
         : fireMachine.apply(fire, 'wait')
       this.fires.insert(tx, [line])
       tx.afterCommit(() => this.starter.take(heldOf(cron, [line])))

@@ -10,7 +10,7 @@ import type { FireRecord } from './fire.record.js'
 import { type FireRepository, type HeldFire, nothingOpen, type OpenFires } from './fire.repository.js'
 import { refusalOf } from './refusal.js'
 import { type Decision, decisionOf } from './slot.decision.js'
-import { heldOf, laneOf, type Starter } from './starter.js'
+import { heldOf, type Starter } from './starter.js'
 
 /** A schedule that can't be planned, since its zone is unknown on this machine, is looked at again after this (ms). */
 const lookAgain = 300_000
@@ -62,16 +62,12 @@ export class SlotDecider {
   }
 
   async #decide(tx: Tx, crons: readonly CronRecord[], { openOf, newestOf }: Known, now: Date): Promise<CronRecord[]> {
-    const room = { starts: this.starter.room('starts'), commands: this.starter.room('commands') }
     const held: HeldFire[] = []
     const decided = crons.map((cron) => {
       const open = openOf.get(cron.id) ?? nothingOpen(cron.id)
-      const lane = laneOf(cron)
-      const holding = this.starter.holding(now, room[lane])
+      const holding = this.starter.holding(now, this.starter.room(cron, held))
       const decision = this.#decisionFor(cron, { open, newest: newestOf.get(cron.id), now, holding })
-      const mine = heldOf(cron, decision.fires)
-      room[lane] -= mine.length
-      held.push(...mine)
+      held.push(...heldOf(cron, decision.fires))
       return { cron, open, decision }
     })
     const decisions = decided.map(({ decision }) => decision)

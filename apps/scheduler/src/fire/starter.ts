@@ -5,7 +5,7 @@ import type { CronRecord } from '../cron/cron.record.js'
 import { ledgerOf } from './fire.ledger.js'
 import { fireMachine } from './fire.machine.js'
 import type { FireRecord } from './fire.record.js'
-import type { FireRepository, HeldFire } from './fire.repository.js'
+import type { FireRepository, HeldFire, Vacancy } from './fire.repository.js'
 
 /**
  * How long (ms) one process holds a firing that it starts. Longer than any of its questions takes; when it dies another
@@ -14,10 +14,11 @@ import type { FireRepository, HeldFire } from './fire.repository.js'
 export const lease = 15_000
 /** Starts that are under way at once, besides commands. */
 const concurrency = 32
-/** Commands that run at once for this process. */
+/** Commands that run at once for this process, and those of one holder. */
 const commands = 64
-/** Firings of a lane that wait here for their turn at most: what is beyond that is left to whoever has room. */
-const longestQueue = 500
+const commandsOfOne = 16
+/** Firings of one holder that wait here for their turn at most: what is beyond that is left to whoever has room. */
+const longestQueue = { starts: 500, commands: 125 }
 
 /** Carries one firing out as far as it goes; never rejects. */
 export type Perform = (fire: HeldFire) => Promise<void>
@@ -29,18 +30,50 @@ export type LaneName = (typeof laneNames)[number]
 export const laneOf = ({ action }: Pick<CronRecord, 'action'> | HeldFire): LaneName =>
   action?.type === 'bash' ? 'commands' : 'starts'
 
-/** Firings wait their turn in a lane, and run there side by side. */
+/** A firing, or its schedule: what tells whose it is. */
+type Owned = Pick<CronRecord, 'owner_path' | 'app_id'>
+
+/** An application, a root with all nodes below it, or the owner: no node has a larger share by those that it creates. */
+const holderOf = ({ owner_path, app_id }: Owned): string => app_id ?? owner_path.at(-1) ?? 'owner'
+
+interface Measure {
+  readonly width: number
+  /** Of those, for one holder. */
+  readonly share: number
+  /** That wait, for one holder. */
+  readonly queue: number
+}
+
+const measures: Readonly<Record<LaneName, Measure>> = {
+  starts: { width: concurrency, share: concurrency, queue: longestQueue.starts },
+  commands: { width: commands, share: commandsOfOne, queue: longestQueue.commands },
+}
+
+/** Firings wait their turn in a lane, and run there side by side: in the order of their arrival, but that none has more than its share. */
 class Lane {
   readonly #waiting: HeldFire[] = []
-  readonly #running = new Set<Promise<void>>()
+  readonly #running = new Map<Promise<void>, string>()
 
   constructor(
-    private readonly width: number,
+    private readonly measure: Measure,
     private readonly perform: Perform,
   ) {}
 
-  get waiting(): number {
-    return this.#waiting.length
+  /** Firings of this holder that may come, besides those that are about to. */
+  room(of: Owned, coming: readonly Owned[]): number {
+    const holder = holderOf(of)
+    const its = (one: Owned): boolean => holderOf(one) === holder
+    return Math.max(0, this.measure.queue - this.#waiting.filter(its).length - coming.filter(its).length)
+  }
+
+  get vacancy(): Vacancy {
+    const { queue } = this.measure
+    const free = [...Map.groupBy(this.#waiting, holderOf)].map(([holder, { length }]) => ({
+      holder,
+      free: queue - length,
+    }))
+    const full = free.filter((each) => each.free <= 0).map(({ holder }) => holder)
+    return { limit: Math.min(queue, ...free.filter((each) => each.free > 0).map((each) => each.free)), full }
   }
 
   add(fire: HeldFire): void {
@@ -51,19 +84,27 @@ class Lane {
   /** Resolves when nothing runs any more; what waits is dropped. */
   async drain(): Promise<void> {
     this.#waiting.length = 0
-    await Promise.all(this.#running)
+    await Promise.all(this.#running.keys())
   }
 
   #pump(): void {
-    while (this.#running.size < this.width) {
-      const fire = this.#waiting.shift()
+    const { width, share } = this.measure
+    while (this.#running.size < width) {
+      const at = this.#waiting.findIndex((fire) => this.#runningOf(holderOf(fire)) < share)
+      const [fire] = at < 0 ? [] : this.#waiting.splice(at, 1)
       if (!fire) return
       const run = this.perform(fire).finally(() => {
         this.#running.delete(run)
         this.#pump()
       })
-      this.#running.add(run)
+      this.#running.set(run, holderOf(fire))
     }
+  }
+
+  #runningOf(holder: string): number {
+    let count = 0
+    for (const each of this.#running.values()) if (each === holder) count++
+    return count
   }
 }
 
@@ -83,12 +124,22 @@ export class Starter {
       // it waited here for so long that another may have taken it
       if ((fire.held_until?.getTime() ?? 0) > this.clock.now()) await perform(fire)
     }
-    this.#lanes = { starts: new Lane(concurrency, held), commands: new Lane(commands, held) }
+    this.#lanes = { starts: new Lane(measures.starts, held), commands: new Lane(measures.commands, held) }
   }
 
-  /** Firings of a lane that may be taken now. */
-  room(lane: LaneName): number {
-    return !this.#lanes || this.#closed ? 0 : Math.max(0, longestQueue - this.#lanes[lane].waiting)
+  /** Firings of a schedule that may be taken now, besides these, which will be. */
+  room(cron: CronRecord, coming: readonly HeldFire[] = []): number {
+    const lane = laneOf(cron)
+    if (!this.#lanes || this.#closed) return 0
+    return this.#lanes[lane].room(
+      cron,
+      coming.filter((fire) => laneOf(fire) === lane),
+    )
+  }
+
+  /** Firings of a lane that may be taken now, and the holders of which none may. */
+  vacancy(lane: LaneName): Vacancy {
+    return !this.#lanes || this.#closed ? { limit: 0, full: [] } : this.#lanes[lane].vacancy
   }
 
   /** How a firing that begins now is held: by this process, where it has room for it, else free for any other. */
@@ -105,7 +156,7 @@ export class Starter {
   release(tx: Tx, cron: CronRecord, fire: FireRecord, now: Date): void {
     const begun = {
       ...fireMachine.apply(fire, 'release'),
-      ...this.holding(now, this.room(laneOf(cron))),
+      ...this.holding(now, this.room(cron)),
       noted_at: now,
     }
     const released = { ...begun, ledger: ledgerOf(begun) }

@@ -93,10 +93,10 @@ export class Sweep {
   async #starts(): Promise<void> {
     const now = this.clock.now()
     for (const lane of laneNames) {
-      const room = this.starter.room(lane)
-      if (room === 0) continue
+      const vacancy = this.starter.vacancy(lane)
+      if (vacancy.limit === 0) continue
       const held = { now: new Date(now), until: new Date(now + lease) }
-      this.starter.take(await this.fires.take(this.database, held, lane === 'commands', room))
+      this.starter.take(await this.fires.take(this.database, held, lane === 'commands', vacancy))
     }
   }
 
