@@ -107,7 +107,8 @@ export class JobProcess {
 
   #outcome({ code, signal, refusal }: CommandEnd): JobOutcome {
     const { size, truncated, refusal: unkept } = this.output
-    const refused = refusal && `bash could not be started in ${this.order.cwd}: ${refusal.message}`
+    // a sandbox that was killed while it was made says that it could not be made
+    const refused = !this.#killing && refusal && `bash could not be started in ${this.order.cwd}: ${refusal.message}`
     const unwritten = unkept === undefined ? null : `its output could not be kept whole: ${unkept}`
     return {
       status: this.#killing?.status ?? 'exited',
@@ -115,7 +116,7 @@ export class JobProcess {
       signal,
       output_bytes: size,
       truncated,
-      error: this.#killing?.error ?? refused ?? unwritten,
+      error: this.#killing?.error || refused || unwritten,
     }
   }
 }
