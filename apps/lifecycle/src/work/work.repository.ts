@@ -87,16 +87,11 @@ export const marksAtOnce = 8
 /** What was begun under which key, and the rows that tell what became of it. */
 @Injectable()
 export class WorkRepository {
-  async find(reader: Reader, key: string): Promise<WorkRecord | undefined> {
-    const [row] = await reader.query<WorkRecord>(`SELECT ${columns} FROM canvas.works WHERE key = $1`, [key])
-    return row
-  }
-
   /** One that is known to be there. */
   async get(reader: Reader, key: string): Promise<WorkRecord> {
-    const found = await this.find(reader, key)
-    if (!found) throw new Error(`work ${key} was claimed by nobody`)
-    return found
+    const [row] = await reader.query<WorkRecord>(`SELECT ${columns} FROM canvas.works WHERE key = $1`, [key])
+    if (!row) throw new Error(`work ${key} was claimed by nobody`)
+    return row
   }
 
   /** Whether this transaction is the first with this key: another one that is under way is waited for. */

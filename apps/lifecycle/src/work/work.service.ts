@@ -65,12 +65,10 @@ export class WorkService {
    * @throws SvcError of `Authorities.resolve`; scope_missing; and what creating the node or sending the message refuses
    */
   async start(ctx: Context, { key, by, action }: InputOf<typeof start>): Promise<Started> {
-    // what was begun stays begun, whatever its authority has lost since
-    const known = await this.works.find(this.database, key)
-    if (known) return toStarted(known)
     const prepared = await this.prepare(ctx, by, action)
     return this.writer.transact(ctx, async (within) => {
       const at = new Date(this.clock.now())
+      // what was begun stays begun, whatever its authority has lost since
       if (!(await this.works.claim(within.tx, key, at))) return toStarted(await this.works.get(within.tx, key))
       if ('refusal' in prepared) throw prepared.refusal
       const { actor } = await this.entitled(within, by, action)
