@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Node } from '#sdk/index.js'
@@ -171,7 +171,10 @@ describe('svc:files', () => {
   })
 
   it('is what the files routes show to a node’s token, with its working directory', async () => {
-    const [read, write, other] = [place(), place(), place()]
+    const [read, write] = [place(), place()]
+    // not below /tmp: there a node that has started sees a directory of its own
+    const other = mkdtempSync('/var/tmp/svc-trust-')
+    writeFileSync(join(other, 'note'), 'a note of the person')
     const { node, ask } = await holder([...acting, `svc:files:read:user:${read}`, `svc:files:rw:user:${write}`])
     const peek = (path: string) => ask(`GET /v1/files/peek?path=${encodeURIComponent(join(path, 'note'))}`)
     const put = (path: string) => ask('POST /v1/files/write', { path: join(path, 'put'), content: 'x' })
@@ -182,5 +185,6 @@ describe('svc:files', () => {
     expect((await put(read)).status).toBe(403)
     expect((await put(other)).status).toBeGreaterThanOrEqual(400)
     expect([read, other].map((path) => existsSync(join(path, 'put')))).toEqual([false, false])
+    rmSync(other, { recursive: true })
   })
 })

@@ -93,7 +93,7 @@ describe('commands that do not end', () => {
     answer = forever
     const node = scheduler.work.node()
     const greedy = await arm('sleep', { overlap: 'allow' }, nodeCall(node))
-    for (let round = 0; round < 12; round += 1) await Promise.all(Array.from({ length: 50 }, () => run(greedy)))
+    for (let round = 0; round < 4; round += 1) await Promise.all(Array.from({ length: 50 }, () => run(greedy)))
     const message = await scheduler.create({
       action: { type: 'message', node_id: node, body: 'hello', tier: 'normal' },
     })
@@ -109,7 +109,7 @@ describe('commands of one node that do not end', () => {
   it('leave places to others, whose come up though more of them wait', async () => {
     answer = (command) => (command === 'sleep' ? forever() : done)
     const greedy = await arm('sleep', { overlap: 'allow' }, nodeCall(scheduler.work.node()))
-    for (let round = 0; round < 6; round += 1) await Promise.all(Array.from({ length: 50 }, () => run(greedy)))
+    for (let round = 0; round < 4; round += 1) await Promise.all(Array.from({ length: 50 }, () => run(greedy)))
     const [mine, left] = [await arm('mine'), await arm('left')]
 
     await run(mine)

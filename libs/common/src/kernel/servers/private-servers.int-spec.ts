@@ -4,6 +4,7 @@ import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, w
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import pg from 'pg'
@@ -53,14 +54,18 @@ const query = async (url: string, text: string): Promise<unknown[]> => {
   }
 }
 
-/** A process that has ended, with a parent that never asks for its end. */
+/** A process that has ended, with a parent that never asks for its end: a shell would, and so is another program by then. */
 const zombieNamed = async (name: string): Promise<{ pid: number; parent: ChildProcess }> => {
   const program = join(mkdtempSync(join(dataDir, 'programs-')), name)
-  copyFileSync('/bin/true', program)
+  copyFileSync('/bin/cat', program)
   chmodSync(program, 0o755)
-  const parent = spawn('sh', ['-c', '"$0" & echo $!; exec sleep 60', program])
-  const [line] = (await once(parent.stdout, 'data')) as [Buffer]
+  const stdio = ['ignore', 'pipe', 'ignore', 'pipe'] as const
+  const parent = spawn('sh', ['-c', '"$0" <&3 & echo $!; exec sleep 60', program], { stdio: [...stdio] })
+  const [line] = (await once(parent.stdout as Readable, 'data')) as [Buffer]
   const pid = Number(line)
+  const nameOf = (process: number | undefined): string => readFileSync(`/proc/${process}/comm`, 'utf8').trim()
+  await waitFor(() => nameOf(parent.pid) === 'sleep', { what: 'the parent' })
+  ;(parent.stdio[3] as Writable).end()
   await waitFor(() => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(`(${name}) Z`), { what: 'the zombie' })
   return { pid, parent }
 }
