@@ -12,8 +12,6 @@ import { LOG } from '#common/kernel/service.js'
 
 const ended = contract['scheduler.node.ended']
 const succeeded = contract['scheduler.node.succeeded']
-/** Ms between two clearances of messages that were acknowledged long ago. */
-const pruneEvery = 6 * 3_600_000
 
 /**
  * Tells the scheduler which nodes have ended or given their place to others, until it has said that it knows. Runs in the
@@ -22,13 +20,12 @@ const pruneEvery = 6 * 3_600_000
 @Injectable()
 export class NodeEndRelay {
   private readonly relay: OutboxRelay
-  private callOff: () => void = () => undefined
 
   constructor(
     private readonly bus: Bus,
     database: Database,
     outbox: Outbox,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(CLOCK) clock: Clock,
     @Inject(LOG) private readonly log: Logger,
   ) {
     const deliver = (message: DueMessage): Promise<void> => this.deliver(message)
@@ -37,18 +34,11 @@ export class NodeEndRelay {
 
   start(): void {
     this.relay.start()
-    this.prune()
   }
 
   /** Resolves when what is under way has been handed over. */
-  async stop(): Promise<void> {
-    this.callOff()
-    await this.relay.stop()
-  }
-
-  private prune(): void {
-    this.relay.prune().catch((err: unknown) => this.log.warn({ err }, 'the outbox was not pruned'))
-    this.callOff = this.clock.after(pruneEvery, () => this.prune())
+  stop(): Promise<void> {
+    return this.relay.stop()
   }
 
   private async deliver(message: DueMessage): Promise<void> {

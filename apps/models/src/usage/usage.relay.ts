@@ -10,8 +10,6 @@ import { hasCode } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 
 const record = contract['lifecycle.usage.record']
-/** Ms between two clearances of messages that were acknowledged long ago. */
-const PRUNE_EVERY = 6 * 3_600_000
 
 /**
  * The message that puts a finished call on its node's account, once, whoever sends it how often.
@@ -39,13 +37,12 @@ export const usageMessage = (
 /** Hands the usage of finished calls to lifecycle, until it has said that it has it. */
 export class UsageRelay {
   readonly #relay: OutboxRelay
-  #callOff: () => void = () => undefined
 
   constructor(
     database: Database,
     outbox: Outbox,
     private readonly bus: Bus,
-    private readonly clock: Clock,
+    clock: Clock,
     private readonly log: Logger,
   ) {
     this.#relay = new OutboxRelay({
@@ -59,17 +56,10 @@ export class UsageRelay {
 
   start(): void {
     this.#relay.start()
-    this.#prune()
   }
 
-  async stop(): Promise<void> {
-    this.#callOff()
-    await this.#relay.stop()
-  }
-
-  #prune(): void {
-    this.#relay.prune().catch((err: unknown) => this.log.warn({ err }, 'the outbox was not pruned'))
-    this.#callOff = this.clock.after(PRUNE_EVERY, () => this.#prune())
+  stop(): Promise<void> {
+    return this.#relay.stop()
   }
 
   async #deliver(message: DueMessage): Promise<void> {

@@ -9,19 +9,16 @@ import { hasCode } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 
 const set = contract['lifecycle.concern.set']
-/** Ms between two clearances of messages that were acknowledged long ago. */
-const pruneEvery = 6 * 3_600_000
 
 /** Tells lifecycle which schedules need a person, until it has said that it knows. */
 export class ConcernRelay {
   readonly #relay: OutboxRelay
-  #callOff: () => void = () => undefined
 
   constructor(
     database: Database,
     outbox: Outbox,
     private readonly bus: Bus,
-    private readonly clock: Clock,
+    clock: Clock,
     private readonly log: Logger,
   ) {
     this.#relay = new OutboxRelay({
@@ -35,17 +32,10 @@ export class ConcernRelay {
 
   start(): void {
     this.#relay.start()
-    this.#prune()
   }
 
-  async stop(): Promise<void> {
-    this.#callOff()
-    await this.#relay.stop()
-  }
-
-  #prune(): void {
-    this.#relay.prune().catch((err: unknown) => this.log.warn({ err }, 'the outbox was not pruned'))
-    this.#callOff = this.clock.after(pruneEvery, () => this.#prune())
+  stop(): Promise<void> {
+    return this.#relay.stop()
   }
 
   async #deliver(message: DueMessage): Promise<void> {

@@ -26,6 +26,8 @@ const BATCH = 32
 const CLAIM_SECONDS = 15
 const RETRY = { base: 200, cap: 60_000 }
 const KEEP_ACKNOWLEDGED = '7 days'
+/** Ms between two clearances of messages that were acknowledged longer ago. */
+const PRUNE_EVERY = 6 * 3_600_000
 
 /**
  * Delivers the open messages of an outbox, each at least once. Several relays may work on one outbox: a claim is a short
@@ -37,6 +39,7 @@ export class OutboxRelay {
   readonly #sql: Record<'claim' | 'acknowledge' | 'postpone' | 'prune', string>
   #stopWaking: (() => void) | undefined
   #callOff: (() => void) | undefined
+  #callOffPruning: (() => void) | undefined
   #running: Promise<void> | undefined
   #again = false
   #resting = false
@@ -63,6 +66,7 @@ export class OutboxRelay {
     this.#resting = false
     this.#stopWaking = this.#options.outbox.onWritten(() => this.wake())
     this.wake()
+    this.#keepPruned()
   }
 
   /** Stops claiming and waits for the deliveries under way. */
@@ -70,6 +74,7 @@ export class OutboxRelay {
     this.#stopped = true
     this.#stopWaking?.()
     this.#callOff?.()
+    this.#callOffPruning?.()
     await this.#running
   }
 
@@ -140,7 +145,12 @@ export class OutboxRelay {
     this.#clock.after(wait + 20, () => this.wake())
   }
 
-  /** Deletes messages acknowledged more than 7 days ago. */
+  #keepPruned(): void {
+    this.prune().catch((err: unknown) => this.#options.log.warn({ err }, 'the outbox was not pruned'))
+    this.#callOffPruning = this.#clock.after(PRUNE_EVERY, () => this.#keepPruned())
+  }
+
+  /** Deletes messages acknowledged more than 7 days ago; it happens by itself while the relay runs. */
   async prune(): Promise<void> {
     await this.#options.reader.query(this.#sql.prune)
   }
