@@ -2,8 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Writable } from 'node:stream'
-import { pino } from 'pino'
 import { service as definition } from '../../apps/lifecycle/src/lifecycle.module.js'
 import {
   type Assignment,
@@ -26,6 +24,7 @@ import { verifyNodeToken } from '../../libs/common/src/kernel/tokens.js'
 import { version } from '../../libs/common/src/kernel/version.js'
 import { joinBus, type TestPeer } from '../../libs/common/src/testing/bus.js'
 import { type TestDatabase, testDatabase } from '../../libs/common/src/testing/database.js'
+import { logInto } from '../../libs/common/src/testing/log-into.js'
 import { natsUrlAs, testNats } from '../../libs/common/src/testing/nats.js'
 import { waitFor } from '../../libs/common/src/testing/wait-for.js'
 import { type Launch, PlayedHost } from './played-host.js'
@@ -199,15 +198,7 @@ export class LifecycleUnderTest {
       ...this.options.settings,
       ...more,
     })
-    const log = pino(
-      { level: 'debug' },
-      new Writable({
-        write: (line: Buffer, _encoding, done) => {
-          this.logged.push(line.toString())
-          done()
-        },
-      }),
-    )
+    const log = logInto((line) => this.logged.push(line))
     const running = await startService(definition, { name: 'lifecycle', settings: parsed, log })
     this.#running.add(running)
     return running

@@ -1,8 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Writable } from 'node:stream'
-import { pino } from 'pino'
 import { type CallLimits, defaultCallLimits } from '../../apps/models/src/call/call.limits.js'
 import { ModelsModule } from '../../apps/models/src/models.module.js'
 import {
@@ -19,6 +17,7 @@ import { newId } from '../../libs/common/src/kernel/ids.js'
 import { type RunningService, startService } from '../../libs/common/src/kernel/service.js'
 import { joinBus, type TestPeer } from '../../libs/common/src/testing/bus.js'
 import { type TestDatabase, testDatabase } from '../../libs/common/src/testing/database.js'
+import { logInto } from '../../libs/common/src/testing/log-into.js'
 import { MockModel } from '../../libs/common/src/testing/mock-model.js'
 import { natsUrlAs, testNats } from '../../libs/common/src/testing/nats.js'
 
@@ -41,17 +40,6 @@ export interface ModelsUnderTest extends ModelsReplica {
   replica(limits?: Partial<CallLimits>): Promise<ModelsReplica>
   stop(): Promise<void>
 }
-
-const silent = (sink: string[]) =>
-  pino(
-    { level: 'debug' },
-    new Writable({
-      write: (line: Buffer, _encoding, done) => {
-        sink.push(line.toString())
-        done()
-      },
-    }),
-  )
 
 export const startModels = async (limits: Partial<CallLimits> = {}): Promise<ModelsUnderTest> => {
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-models-'))
@@ -84,7 +72,11 @@ export const startModels = async (limits: Partial<CallLimits> = {}): Promise<Mod
       module: (setup: Parameters<typeof ModelsModule.forRoot>[0]) =>
         ModelsModule.forRoot(setup, { ...defaultCallLimits, ...own }),
     }
-    const service = await startService(definition, { name: 'models', settings: parsed, log: silent(lines) })
+    const service = await startService(definition, {
+      name: 'models',
+      settings: parsed,
+      log: logInto((line) => lines.push(line)),
+    })
     running.push(service)
     return { service, logged: () => lines.join('') }
   }

@@ -1,8 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Writable } from 'node:stream'
-import { pino } from 'pino'
 import { service as definition, SchedulerModule } from '../../apps/scheduler/src/scheduler.module.js'
 import {
   type Cron,
@@ -17,6 +15,7 @@ import { type Actor, type Context, systemContext } from '../../libs/common/src/k
 import { type RunningService, startService } from '../../libs/common/src/kernel/service.js'
 import { joinBus, type TestPeer } from '../../libs/common/src/testing/bus.js'
 import { type TestDatabase, testDatabase } from '../../libs/common/src/testing/database.js'
+import { logInto } from '../../libs/common/src/testing/log-into.js'
 import { natsUrlAs, testNats } from '../../libs/common/src/testing/nats.js'
 import { testRedis } from '../../libs/common/src/testing/redis.js'
 import { waitFor } from '../../libs/common/src/testing/wait-for.js'
@@ -116,18 +115,12 @@ export class SchedulerUnderTest {
       ...this.options.settings,
       ...more,
     })
-    const sink = new Writable({
-      write: (line: Buffer, _encoding, done) => {
-        this.logged.push(line.toString())
-        done()
-      },
-    })
     const timed = {
       ...definition,
       module: (setup: Parameters<typeof SchedulerModule.forRoot>[0]) =>
         SchedulerModule.forRoot(setup, this.options.clock ?? this.clock),
     }
-    const log = pino({ level: 'debug' }, sink)
+    const log = logInto((line) => this.logged.push(line))
     const running = await startService(timed, { name: 'scheduler', settings: parsed, log })
     this.#running.add(running)
     return running

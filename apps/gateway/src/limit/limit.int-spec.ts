@@ -5,9 +5,9 @@ import { mintToken } from '#common/kernel/tokens.js'
 import { testDatabase } from '#common/testing/database.js'
 import { testNats } from '#common/testing/nats.js'
 import { testRedis } from '#common/testing/redis.js'
+import { RedisDoor } from '#common/testing/redis-door.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { type Answer, TestGateway } from '../testing/gateway.fixture.js'
-import { RedisDoor } from '../testing/redis-door.fixture.js'
 import { WireLifecycle } from '../testing/wire-lifecycle.fixture.js'
 
 const quota = 20

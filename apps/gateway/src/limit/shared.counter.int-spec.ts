@@ -1,11 +1,10 @@
-import { Writable } from 'node:stream'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { pino } from 'pino'
 import type { Settings } from '#common/kernel/config.js'
+import { logInto } from '#common/testing/log-into.js'
 import { testRedis } from '#common/testing/redis.js'
+import { RedisDoor } from '#common/testing/redis-door.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { MovedClock } from '../../../../test/support/moved-clock.js'
-import { RedisDoor } from '../testing/redis-door.fixture.js'
 import { SharedCounters } from './shared.counter.js'
 
 let door: RedisDoor
@@ -13,15 +12,7 @@ let clock: MovedClock
 let counters: SharedCounters
 let lines: { level: number; msg: string }[]
 
-const logged = () =>
-  pino(
-    new Writable({
-      write: (line: Buffer, _encoding, done) => {
-        lines.push(JSON.parse(line.toString()))
-        done()
-      },
-    }),
-  )
+const logged = () => logInto((line) => lines.push(JSON.parse(line)), 'info')
 const said = () => lines.map(({ level, msg }) => [level, msg])
 const whenThere = () => waitFor(async () => (await counters.fault()) === null, { what: 'an answer of Redis' })
 /** Longer than Redis is doubted before it is said to be away. */

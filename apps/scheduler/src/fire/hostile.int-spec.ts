@@ -42,6 +42,9 @@ beforeEach(async () => {
   })
 })
 afterEach(async () => {
+  // a service that stops waits for its commands for a while
+  answer = () => done
+  for (const end of unended.splice(0)) end()
   await host.close()
   await scheduler.stop()
 })
@@ -49,7 +52,9 @@ afterEach(async () => {
 const arm = (command: string, more = {}, ctx?: Context): Promise<Cron> =>
   scheduler.create({ action: { type: 'bash', cwd: '/tmp', command, timeout: 60_000 }, ...more }, ctx)
 const run = ({ id }: Cron): Promise<unknown> => scheduler.call('crons.run', { id })
-const forever = () => new Promise<Result>(() => undefined)
+const unended: (() => void)[] = []
+/** Until its test is over. */
+const forever = () => new Promise<Result>((resolve) => unended.push(() => resolve(done)))
 
 describe('what a command or its host says', () => {
   // One such line failed the transaction of all firings that ended with it, again and again: none of them ever ended.

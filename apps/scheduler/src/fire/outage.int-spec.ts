@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import type { Cron } from '#common/contract/cron.schema.js'
 import { systemClock } from '#common/kernel/clock.js'
+import { RedisDoor } from '#common/testing/redis-door.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { PlayedWork } from '../../../../test/support/played-work.js'
 import { SchedulerUnderTest } from '../../../../test/support/scheduler-service.js'
-import { RedisDoor } from '../../../gateway/src/testing/redis-door.fixture.js'
 import { writeFire } from './fire.fixture.js'
 
 let scheduler: SchedulerUnderTest

@@ -1,10 +1,9 @@
-import { Writable } from 'node:stream'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
-import { pino } from 'pino'
+import { logInto } from '#common/testing/log-into.js'
 import { testRedis } from '#common/testing/redis.js'
+import { RedisDoor } from '#common/testing/redis-door.js'
 import { waitFor } from '#common/testing/wait-for.js'
-import { RedisDoor } from '../../../gateway/src/testing/redis-door.fixture.js'
 import { RedisCheck } from './redis.check.js'
 
 const away = /^Redis does not answer/
@@ -13,15 +12,7 @@ let redis: Redis
 let check: RedisCheck
 let lines: { level: number; msg: string }[]
 
-const logged = () =>
-  pino(
-    new Writable({
-      write: (line: Buffer, _encoding, done) => {
-        lines.push(JSON.parse(line.toString()))
-        done()
-      },
-    }),
-  )
+const logged = () => logInto((line) => lines.push(JSON.parse(line)), 'info')
 
 beforeAll(async () => {
   const { url } = await testRedis()

@@ -1,5 +1,3 @@
-import { Writable } from 'node:stream'
-import { pino } from 'pino'
 import { answerOf, type Operation, type ServiceName } from '../contract/define.js'
 import { Bus } from '../kernel/bus/bus.js'
 import { BusServer } from '../kernel/bus/bus.server.js'
@@ -10,6 +8,7 @@ import { Inbox } from '../kernel/bus/inbox.js'
 import { Neighbours } from '../kernel/bus/neighbours.js'
 import { systemClock } from '../kernel/clock.js'
 import { subjects } from '../kernel/subjects.js'
+import { logInto } from './log-into.js'
 import { natsUrlAs } from './nats.js'
 
 let near: Neighbours | undefined
@@ -44,13 +43,7 @@ export interface TestPeer {
 export const joinBus = async (url: string, service: ServiceName, options: PeerOptions = {}): Promise<TestPeer> => {
   const { operations = [], handlers = {}, pulse, capacity, hostId, rights } = options
   const logged: Record<string, unknown>[] = []
-  const sink = new Writable({
-    write: (line: Buffer, _encoding, done) => {
-      logged.push(JSON.parse(line.toString()) as Record<string, unknown>)
-      done()
-    },
-  })
-  const log = pino({ level: 'debug' }, sink)
+  const log = logInto((line) => logged.push(JSON.parse(line) as Record<string, unknown>))
   const connection = await BusConnection.open({
     url: rights === 'all' ? url : natsUrlAs(url, service),
     name: `test-${service}`,

@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Stands between a gateway and Redis, so that one suite can take it away without taking it from the others. */
+/** Stands between a service and Redis, so that one suite can take it away without taking it from the others. */
 export class RedisDoor {
   readonly #directory = mkdtempSync(join(tmpdir(), 'svc-redis-door-'))
   readonly #path = join(this.#directory, 'redis.sock')
@@ -20,7 +20,7 @@ export class RedisDoor {
     return door
   }
 
-  /** What the gateway is told: the socket, with the password and the database of the real address. */
+  /** What the service is told: the socket, with the password and the database of the real address. */
   get url(): string {
     if (!this.target.startsWith('redis')) return this.#path + this.target.slice(this.target.indexOf('?'))
     const { password, pathname } = new URL(this.target)
