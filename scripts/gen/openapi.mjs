@@ -27,6 +27,7 @@ const tagTexts = {
   access: 'Where the daemon is reached from',
   audit: "What was done with the owner's rights, and what was denied",
   crons: 'Schedules, and what became of each of their slots',
+  customObjects: 'Things outside that publish events, or receive them',
   ledger: 'What did not happen as planned, and why',
   sandbox: 'How programs of nodes are held on each machine',
   health: 'Liveness of the application listener',

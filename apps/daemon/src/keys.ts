@@ -7,6 +7,7 @@ import { ensureSecretFile } from '#common/kernel/servers/private-file.js'
 export interface KeyFiles {
   SVC_CREDENTIALS_KEY_FILE: string
   SVC_NODE_TOKEN_KEY_FILE: string
+  SVC_SIGNING_KEY_FILE: string
   SVC_OWNER_TOKEN_FILE: string
 }
 
@@ -23,6 +24,7 @@ export function ensureKeys(data: DataDirectory): KeyFiles {
   return {
     SVC_CREDENTIALS_KEY_FILE: key('credentials.key'),
     SVC_NODE_TOKEN_KEY_FILE: key('node-token.key'),
+    SVC_SIGNING_KEY_FILE: key('signing.key'),
     SVC_OWNER_TOKEN_FILE: join(data.path, 'owner.token'),
   }
 }

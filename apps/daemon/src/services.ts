@@ -12,5 +12,6 @@ export const services: readonly ServiceEntry[] = [
   { name: 'lifecycle', load: () => import('#apps/lifecycle/src/lifecycle.module.js') },
   { name: 'models', load: () => import('#apps/models/src/models.module.js') },
   { name: 'scheduler', load: () => import('#apps/scheduler/src/scheduler.module.js') },
+  { name: 'objects', load: () => import('#apps/objects/src/objects.module.js') },
   { name: 'gateway', load: () => import('#apps/gateway/src/gateway.module.js'), edge: true },
 ]

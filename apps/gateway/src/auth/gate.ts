@@ -27,7 +27,8 @@ const opens = (gate: Gate, actor: Actor, nodeId: string | undefined): boolean =>
     case 'own':
       return actor.kind !== 'pub'
     case 'app':
-      return actor.kind === 'app'
+    case 'pub':
+      return actor.kind === gate
     case 'owner':
       return actor.kind === 'owner'
     case 'self':

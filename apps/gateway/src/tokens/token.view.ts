@@ -17,6 +17,7 @@ export const toToken = (token: TokenRecord, now: number): Token => ({
   label: token.label,
   app_id: token.appId,
   profile: token.profile,
+  object_id: token.objectRef,
   scopes: token.followsGrant ? null : [...token.scopes],
   status: statusOf(token, now),
   created_at: isoTime(token.createdAt),

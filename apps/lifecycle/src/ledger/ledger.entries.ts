@@ -48,6 +48,7 @@ const entry = ({ at, id, node_id, name, app_id }: Place, told: Told): LedgerEntr
     cron_id: null,
     node_id,
     request_id: requestId,
+    object_id: null,
     name,
     app_id,
   }

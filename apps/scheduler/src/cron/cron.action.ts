@@ -35,6 +35,8 @@ const textOf = (action: PossibleAction): string => {
       return action.name ?? action.prompt
     case 'bash':
       return action.command
+    case 'publish':
+      return `${action.event} of ${action.ref}`
   }
 }
 

@@ -74,6 +74,7 @@ export const toEntry = (row: LedgerRow): LedgerEntry => ({
   cron_id: row.cron_id,
   node_id: row.node_id ?? row.owner_node_id,
   request_id: null,
+  object_id: null,
   name: row.name,
   app_id: row.app_id,
   action: actionOf(row),

@@ -58,7 +58,7 @@ export type ToolDefinition = z.infer<typeof toolDefinition>
  * `kickoff` stands at the beginning of a fresh context, as `prompt` does at the beginning of a node; `answer` is what a
  * person says to a question.
  */
-export const mailKinds = ['prompt', 'kickoff', 'message', 'report', 'notice', 'answer'] as const
+export const mailKinds = ['prompt', 'kickoff', 'message', 'report', 'notice', 'answer', 'event'] as const
 export const mailEntry = z.object({
   id: z.string(),
   seq: z.int(),
@@ -66,9 +66,13 @@ export const mailEntry = z.object({
   kind: z.enum(mailKinds),
   body: z.string(),
   source: z.object({
-    kind: z.enum(['owner', 'app', 'run', 'node', 'system']),
+    kind: z.enum(['owner', 'app', 'run', 'node', 'system', 'object']),
     id: z.string().nullable(),
     name: z.string().optional(),
+    event: z
+      .object({ id: z.string(), name: z.string(), trace_id: z.string().nullable() })
+      .optional()
+      .meta({ description: 'The event that it is about, of what the node watches' }),
   }),
   attachments: z
     .array(attachmentInfo)

@@ -3,6 +3,7 @@ import { appId } from './app.schema.js'
 import { actorRef, idOf, moment, nodeId, queryInt, time } from './common.schema.js'
 import { bashCommand } from './machine.schema.js'
 import { messageBody, nodeCreate } from './node.schema.js'
+import { eventName, objectRef } from './object.schema.js'
 
 export const cronId = idOf('cron')
 
@@ -70,12 +71,12 @@ export const cronAction = z
     z.strictObject({ type: z.literal('create_node'), ...nodeFields }),
     z.strictObject({ type: z.literal('bash'), ...bashCommand.shape }),
     z.looseObject({ type: z.literal('start_run') }),
-    z.looseObject({ type: z.literal('publish') }),
+    z.strictObject({ type: z.literal('publish'), ref: objectRef, event: eventName, payload: z.unknown() }),
   ])
   .meta({ id: 'CronAction', description: 'What each firing does, with the authority of who made the schedule' })
 export type CronAction = z.infer<typeof cronAction>
 /** An action that this daemon can carry out. */
-export type PossibleAction = Extract<CronAction, { type: 'message' | 'create_node' | 'bash' }>
+export type PossibleAction = Extract<CronAction, { type: 'message' | 'create_node' | 'bash' | 'publish' }>
 
 export const missedPolicies = ['skip', 'once', 'all'] as const
 export const overlapPolicies = ['allow', 'skip', 'queue'] as const

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { ErrorCode } from './errors.js'
 
-export type ServiceName = 'gateway' | 'lifecycle' | 'host' | 'models' | 'scheduler'
+export type ServiceName = 'gateway' | 'lifecycle' | 'host' | 'models' | 'scheduler' | 'objects'
 export type Listener = 'owner' | 'app'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -14,11 +14,12 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
  *   An object's publish token is none: it publishes to its object and does nothing else.
  * - `bearer`: any valid token, a publish token too.
  * - `app`: an app's own token.
+ * - `pub`: an object's publish token; the service confines it to its object.
  * - `self`: a node's token on the node named in the path.
  * - `broker`: as `self`, and of the node's current generation.
  * - a scope: any token whose list covers it. Several gates in a list: any one of them opens.
  */
-export type Gate = 'open' | 'bearer' | 'owner' | 'own' | 'app' | 'self' | 'broker' | `svc:${string}`
+export type Gate = 'open' | 'bearer' | 'owner' | 'own' | 'app' | 'pub' | 'self' | 'broker' | `svc:${string}`
 
 /**
  * - `route`: an HTTP route with a typed method in the SDK.
@@ -71,6 +72,8 @@ export interface Operation<
   readonly repeats?: string
   /** Bytes of body that the route takes; 1 MiB unless named. */
   readonly bodyLimit?: number
+  /** Of a stream that begins with all that is owed on every connect: a client that comes back names no position. */
+  readonly replays?: true
   /** Longest time in ms that the operation may take before it answers; 10,000 unless named. */
   readonly timeout?: number
   /** For `composed`: the operations that it is made of. */

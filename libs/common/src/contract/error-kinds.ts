@@ -42,3 +42,15 @@ export const errorKinds = {
   deadline: { status: 504, retryable: true, exit: 5 },
   full: { status: 507, retryable: true, exit: 5 },
 } as const satisfies Record<ErrorKind, KindFacts>
+
+export interface CodeFacts {
+  readonly kind: ErrorKind
+  /** Short, for people; stands in `title`. */
+  readonly title: string
+  /** What the caller can do about it; stands in the documentation and in the command line's answer. */
+  readonly remedy: string
+  /** Overrides the kind's own answer to "does trying again help". */
+  readonly retryable?: boolean
+}
+
+export const defineCodes = <const T extends Record<string, CodeFacts>>(codes: T): T => codes

@@ -5,23 +5,12 @@
  * SDK's error classes are made from this file.
  */
 
-import { type ErrorKind, errorKinds } from './error-kinds.js'
+import { type CodeFacts, defineCodes, type ErrorKind, errorKinds } from './error-kinds.js'
+import { objectErrorCodes } from './object-errors.js'
 
 export { type ErrorKind, errorKinds }
 
-interface CodeFacts {
-  readonly kind: ErrorKind
-  /** Short, for people; stands in `title`. */
-  readonly title: string
-  /** What the caller can do about it; stands in the documentation and in the command line's answer. */
-  readonly remedy: string
-  /** Overrides the kind's own answer to "does trying again help". */
-  readonly retryable?: boolean
-}
-
-const define = <const T extends Record<string, CodeFacts>>(codes: T): T => codes
-
-export const errorCodes = define({
+export const errorCodes = defineCodes({
   malformed_request: {
     kind: 'invalid',
     title: 'The request could not be read',
@@ -375,6 +364,7 @@ export const errorCodes = define({
     remedy: 'Nothing to do: the caller canceled the request.',
     retryable: false,
   },
+  ...objectErrorCodes,
 })
 
 export type ErrorCode = keyof typeof errorCodes

@@ -20,6 +20,8 @@ import { nodeOperations } from './node.operations.js'
 import { nodeCareOperations } from './node-care.operations.js'
 import { nodeContextOperations } from './node-context.operations.js'
 import { nodeWaitOperations } from './node-wait.operations.js'
+import { objectInternals } from './object.internal.js'
+import { objectOperations } from './object.operations.js'
 import { personaOperations } from './persona.operations.js'
 import { profileOperations } from './profile.operations.js'
 import { retentionOperations } from './retention.operations.js'
@@ -27,6 +29,7 @@ import { sandboxOperations } from './sandbox.operations.js'
 import { systemOperations } from './system.operations.js'
 import { tokenOperations } from './token.operations.js'
 import { viewerOperations } from './viewer.operations.js'
+import { watchOperations } from './watch.operations.js'
 import { workInternals } from './work.internal.js'
 import { worktreeInternals } from './worktree.internal.js'
 import { worktreeOperations } from './worktree.operations.js'
@@ -47,6 +50,8 @@ export const operations = [
   ...historyOperations,
   ...humanOperations,
   ...cronOperations,
+  ...objectOperations,
+  ...watchOperations,
   ...ledgerOperations,
   ...brokerOperations,
   ...viewerOperations,
@@ -65,6 +70,7 @@ export const operations = [
   ...grantInternals,
   ...worktreeInternals,
   ...workInternals,
+  ...objectInternals,
 ] as const
 
 type All = (typeof operations)[number]
@@ -100,6 +106,8 @@ export * from './model.schema.js'
 export * from './node.schema.js'
 export * from './node-care.schema.js'
 export type { FaultEpisode } from './node-wait.operations.js'
+export { type HandedEvent, handedEvent } from './object.internal.js'
+export * from './object.schema.js'
 export { type Kind, kind } from './persona.operations.js'
 export * from './persona.schema.js'
 export * from './profile.schema.js'

@@ -3,7 +3,7 @@ import { idOf, moment, nodeId, pageOf, pageQuery, time } from './common.schema.j
 import { cronId } from './cron.schema.js'
 import { operation } from './define.js'
 
-export const ledgerKinds = ['slot', 'launch', 'resume', 'answer'] as const
+export const ledgerKinds = ['slot', 'launch', 'resume', 'answer', 'delivery'] as const
 export type LedgerKind = (typeof ledgerKinds)[number]
 
 /**
@@ -39,7 +39,8 @@ export const ledgerEntry = z
     cron_id: cronId.nullable(),
     node_id: nodeId.nullable(),
     request_id: idOf('req').nullable(),
-    name: z.string().nullable().meta({ description: 'Name of the schedule or the node' }),
+    object_id: idOf('obj').nullable().meta({ description: 'The object whose receiver, or whose event, it is about' }),
+    name: z.string().nullable().meta({ description: 'Name of the schedule, the node or the object' }),
     app_id: z.string().nullable(),
     action: ledgerAction.nullable().meta({ description: 'Null where nothing is left to do, or no call would help' }),
   })
@@ -51,6 +52,7 @@ const filters = {
   state: z.enum(ledgerStates).optional(),
   node_id: nodeId.optional().meta({ description: 'Only what is about this node' }),
   cron_id: cronId.optional().meta({ description: 'Only what is about this schedule' }),
+  object_id: idOf('obj').optional().meta({ description: 'Only what is about this object' }),
   app_id: z.string().max(128).optional().meta({ description: 'Only what is about this application' }),
   since: moment.optional().meta({ description: 'Only what became known at this moment or later' }),
 }
@@ -86,6 +88,12 @@ export const ledgerOperations = [
     name: 'scheduler.ledger.read',
     summary: 'Slots that did not go as planned, of those that the caller may see',
     service: 'scheduler',
+    ...part,
+  }),
+  operation({
+    name: 'objects.ledger.read',
+    summary: 'Deliveries and publications that did not happen as planned, of those that the caller may see',
+    service: 'objects',
     ...part,
   }),
   operation({

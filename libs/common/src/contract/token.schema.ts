@@ -14,6 +14,7 @@ export const token = z
     label: z.string().nullable(),
     app_id: appId.nullable(),
     profile: z.string().nullable().meta({ description: "The app's profile that it is confined to" }),
+    object_id: idOf('obj').nullable().meta({ description: 'The object whose events it publishes' }),
     scopes: z
       .array(z.string())
       .nullable()

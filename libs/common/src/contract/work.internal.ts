@@ -39,6 +39,17 @@ const refusals = [
 
 const started = z.object({ key: workKey, node_id: nodeId, message_id: z.string(), accepted_at: time })
 
+/** A node has ended, or is gone. */
+export const nodeEnd = z.object({
+  source_event: z.string(),
+  node_id: nodeId,
+  how: z.enum(['canceled', 'finalized', 'pruned']),
+  ended_at: time,
+})
+
+/** A root has given its place to another. */
+export const nodeSuccession = z.object({ source_event: z.string(), from: nodeId, to: nodeId, at: time })
+
 /** Spoken between the scheduler, which decides when, and lifecycle, which knows who may do what and starts it. */
 export const workInternals = [
   operation({
@@ -124,12 +135,7 @@ export const workInternals = [
     description:
       '`canceled` and `pruned`: those that it armed and those aimed at it. `finalized`: its own that fire once. It may be told late: what was armed after `ended_at` by a node that was brought back stays.',
     service: 'scheduler',
-    body: z.object({
-      source_event: z.string(),
-      node_id: nodeId,
-      how: z.enum(['canceled', 'finalized', 'pruned']),
-      ended_at: time,
-    }),
+    body: nodeEnd,
     response: z.object({ deleted: z.array(cronId) }),
     idempotency: 'natural',
   }),
@@ -140,7 +146,7 @@ export const workInternals = [
     description:
       'Those that it armed belong to the new root and act as it, those aimed at it are aimed at the new one, and those of nodes below stand under it. It says all of that: no `finalized` comes with it. What was armed after `at` by a root that was brought back stays its own.',
     service: 'scheduler',
-    body: z.object({ source_event: z.string(), from: nodeId, to: nodeId, at: time }),
+    body: nodeSuccession,
     response: z.object({ moved: z.array(cronId), deleted: z.array(cronId) }),
     idempotency: 'natural',
   }),

@@ -48,6 +48,8 @@ export const settings = z.strictObject({
   SVC_LEASE_HOLDER: z.string().min(1).optional(),
   SVC_CREDENTIALS_KEY_FILE: z.string().optional(),
   SVC_NODE_TOKEN_KEY_FILE: z.string().optional(),
+  /** What secrets of webhooks are derived from. */
+  SVC_SIGNING_KEY_FILE: z.string().optional(),
   SVC_OWNER_TOKEN_FILE: z.string().optional(),
   /** Where the owner's personas are, files `<kind>.md`; `personas` in the data directory unless given. */
   SVC_PERSONAS_DIR: z.string().startsWith('/').optional(),
@@ -86,6 +88,8 @@ export const settings = z.strictObject({
   SVC_KEEP_QUESTIONS_DAYS: count.default(90),
   /** Days for which it is kept what became of each slot of a schedule; 0: for ever. */
   SVC_KEEP_FIRES_DAYS: count.default(90),
+  /** Days for which events and acknowledged deliveries of objects are kept; 0: for ever. */
+  SVC_KEEP_DELIVERIES_DAYS: count.default(30),
   /** Days for which lines of the audit log are kept; 0: for ever. */
   SVC_KEEP_AUDIT_DAYS: count.default(365),
   SVC_BROKER_CAP: count.default(64),

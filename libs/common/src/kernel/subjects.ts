@@ -45,6 +45,8 @@ export const subjects = {
   nodesLive: (): string => 'svc.live.node.*',
   /** That a token, a grant or the ways in have changed: told by one gateway to all, lossy. */
   trust: (): string => 'svc.evt.gateway.trust',
+  /** That receivers have something new: told by one replica of `objects` to all, lossy. */
+  deliveries: (): string => 'svc.evt.objects.deliveries',
   /** Below this a service receives answers; nobody else may listen there. */
   inbox: (service: ServiceName): string => `svc.inbox.${service}`,
 } as const
@@ -67,17 +69,34 @@ interface Reach {
  */
 const reach: Record<ServiceName, Reach> = {
   gateway: {
-    calls: { lifecycle: ['>'], models: ['>'], scheduler: ['>'], host: ['*.bash.run', '*.files.*'] },
+    calls: { lifecycle: ['>'], models: ['>'], scheduler: ['>'], objects: ['>'], host: ['*.bash.run', '*.files.*'] },
     tail: 'follows',
     own: [subjects.trust()],
   },
   lifecycle: {
-    calls: { host: ['>'], models: ['ready', 'readiness'], scheduler: ['node.ended', 'node.succeeded'] },
+    calls: {
+      host: ['>'],
+      models: ['ready', 'readiness'],
+      scheduler: ['node.ended', 'node.succeeded'],
+      objects: ['node.ended', 'node.succeeded'],
+    },
     tail: 'publishes',
   },
   models: { calls: { lifecycle: ['usage.record'] }, tail: 'none' },
   // it names whom it acts for: lifecycle says what that one may do now, and the host is told as lifecycle said it
-  scheduler: { calls: { lifecycle: ['work.*', 'concern.set'], host: ['*.bash.run'] }, tail: 'none' },
+  scheduler: {
+    calls: { lifecycle: ['work.*', 'concern.set'], host: ['*.bash.run'], objects: ['customObjects.publish'] },
+    tail: 'none',
+  },
+  // it asks of nodes in its callers' names, and follows what those do that are watched
+  objects: {
+    calls: {
+      lifecycle: ['nodes.retrieve', 'canvas.readEvents', 'events.hand', 'concern.set'],
+      host: ['*.argv.run'],
+    },
+    tail: 'follows',
+    own: [subjects.deliveries()],
+  },
   host: { calls: { lifecycle: ['host.>'] }, tail: 'none' },
 }
 

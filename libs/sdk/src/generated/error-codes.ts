@@ -99,6 +99,12 @@ export const errorCodes = {
   storage_full: { kind: 'full', retryable: true, remedy: "Free space on the disk of the daemon; nothing was changed." },
   deadline_exceeded: { kind: 'deadline', retryable: true, remedy: "Try again with a longer timeout." },
   client_closed: { kind: 'deadline', retryable: false, remedy: "Nothing to do: the caller canceled the request." },
+  event_not_declared: { kind: 'unprocessable', retryable: false, remedy: "`declared` lists its events; add this one to its catalog first: `svc custom-object update`." },
+  payload_schema_mismatch: { kind: 'unprocessable', retryable: false, remedy: "Each entry of `errors` says where it differs. Nothing was accepted." },
+  catalog_incompatible: { kind: 'conflict', retryable: false, remedy: "Each entry of `differences` names one. Add a new event instead, or send `force` when you have seen to all of them." },
+  receiver_refused: { kind: 'unprocessable', retryable: false, remedy: "`detail` says why; private addresses need `allow_private` in the receiver." },
+  receiver_unfit: { kind: 'conflict', retryable: false, remedy: "Deliveries of a `queue` are received and acknowledged, those of `url` and `argv` are sent; without any there are none." },
+  queue_full: { kind: 'exhausted', retryable: true, remedy: "`receivers` names it. Nothing was accepted: acknowledge or replay what waits there, or raise its `max_pending`." },
 } as const satisfies Record<string, CodeFacts>
 
 export type ErrorCode = keyof typeof errorCodes

@@ -4,7 +4,7 @@ import { Auth } from '../composed/auth.js'
 import { Canvas } from '../composed/canvas.js'
 import { Nodes } from '../composed/nodes.js'
 import type { Transport } from '../transport.js'
-import { AppsGrantRoutes, AppsRoutes, AuditRoutes, BashRoutes, CanvasHistoryRoutes, CronsRoutes, FilesRoutes, GrantRoutes, HealthRoutes, HumanRequestsRoutes, HumanRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes, TokensRoutes } from './resources.js'
+import { AppsGrantRoutes, AppsRoutes, AuditRoutes, BashRoutes, CanvasHistoryRoutes, CanvasWatchesRoutes, CronsRoutes, CustomObjectsDeliveriesRoutes, CustomObjectsEventsRoutes, CustomObjectsRoutes, FilesRoutes, GrantRoutes, HealthRoutes, HumanRequestsRoutes, HumanRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes, TokensRoutes } from './resources.js'
 
 export class NodesNamespace extends Nodes {
   readonly jobs = new NodesJobsRoutes(this.transport)
@@ -22,8 +22,14 @@ export class HumanNamespace extends HumanRoutes {
   readonly requests = new HumanRequestsRoutes(this.transport)
 }
 
+export class CustomObjectsNamespace extends CustomObjectsRoutes {
+  readonly deliveries = new CustomObjectsDeliveriesRoutes(this.transport)
+  readonly events = new CustomObjectsEventsRoutes(this.transport)
+}
+
 export class CanvasNamespace extends Canvas {
   readonly history = new CanvasHistoryRoutes(this.transport)
+  readonly watches = new CanvasWatchesRoutes(this.transport)
 }
 
 export class AppsNamespace extends AppsRoutes {
@@ -39,6 +45,7 @@ export abstract class Namespaces {
   readonly bash: BashRoutes
   readonly canvas: CanvasNamespace
   readonly crons: CronsRoutes
+  readonly customObjects: CustomObjectsNamespace
   readonly files: FilesRoutes
   readonly grant: GrantRoutes
   readonly health: HealthRoutes
@@ -57,6 +64,7 @@ export abstract class Namespaces {
     this.bash = new BashRoutes(transport)
     this.canvas = new CanvasNamespace(transport)
     this.crons = new CronsRoutes(transport)
+    this.customObjects = new CustomObjectsNamespace(transport)
     this.files = new FilesRoutes(transport)
     this.grant = new GrantRoutes(transport)
     this.health = new HealthRoutes(transport)

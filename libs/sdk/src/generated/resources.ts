@@ -6,6 +6,7 @@ import { Resource } from '../resource.js'
 import type { EventStream } from '../event-stream.js'
 import type { Feed } from '../feed.js'
 import type {
+  Acceptance,
   App,
   AppsCreateBody,
   AppsGrantSetBody,
@@ -18,12 +19,27 @@ import type {
   BashResult,
   CancelResult,
   CanvasSnapshot,
+  CanvasWatchesDeleteResponse,
   CredentialInstall,
   Cron,
   CronCreate,
   CronFire,
   CronsDeleteResponse,
   CronsPokeResponse,
+  CustomObject,
+  CustomObjectsAckBody,
+  CustomObjectsAckResponse,
+  CustomObjectsAsyncapiResponse,
+  CustomObjectsDeliveriesReplayBody,
+  CustomObjectsDeliveriesReplayResponse,
+  CustomObjectsPublishBatchBody,
+  CustomObjectsPublishBatchResponse,
+  CustomObjectsRotateBody,
+  CustomObjectsRotateResponse,
+  CustomObjectsTypesResponse,
+  CustomObjectsUnregisterResponse,
+  CustomObjectsUpdateResponse,
+  Delivery,
   FileContent,
   FileEntry,
   FileWrite,
@@ -63,12 +79,17 @@ import type {
   NodesWaitResponse,
   NodesWorktreeCloseBody,
   NodesYieldBody,
+  ObjectBody,
+  ObjectEvent,
+  ObjectUpdate,
   Outcome,
   Profile,
   ProfileBody,
   Promotion,
   PruneAnswer,
   PruneBody,
+  Published,
+  RegisteredObject,
   Report,
   ReviveAllAnswer,
   ReviveAllBody,
@@ -83,6 +104,8 @@ import type {
   TokenBody,
   TokenSelf,
   TokensRotateBody,
+  Watch,
+  WatchBody,
 } from './types.js'
 
 export interface AppsListQuery {
@@ -162,6 +185,24 @@ export interface CanvasHistoryReadQuery {
   after?: string
 }
 
+export interface CanvasWatchesListQuery {
+  /** Entries a page, 1 to 200; default 50. */
+  limit?: number
+  /** Cursor of the previous page; at most 512 characters. */
+  after?: string
+  /** Id of a node, or name or id of an object. */
+  watcher?: string
+  /** Id of a node, or name or id of an object. */
+  source?: string
+}
+
+export interface CanvasWatchesDeleteQuery {
+  /** Id of a node, or name or id of an object. */
+  watcher: string
+  /** Id of a node, or name or id of an object. */
+  source: string
+}
+
 export interface CronsRetrieveQuery {
   /** Only if it belongs to this node. */
   node_id?: string
@@ -213,6 +254,37 @@ export interface CronsDeleteQuery {
   app_id?: string
   /** Only when it is at this version; 1 to 2147483647. */
   if_match?: number
+}
+
+export interface CustomObjectsListQuery {
+  /** Entries a page, 1 to 200; default 50. */
+  limit?: number
+  /** Cursor of the previous page; at most 512 characters. */
+  after?: string
+  /** Only those of this application; at most 128 characters. */
+  app_id?: string
+}
+
+export interface CustomObjectsReceiveQuery {
+  /** The `seq` of a delivery; `Last-Event-ID` says the same; at least 0. */
+  after?: number
+}
+
+export interface CustomObjectsDeliveriesListQuery {
+  /** Entries a page, 1 to 200; default 50. */
+  limit?: number
+  /** Cursor of the previous page; at most 512 characters. */
+  after?: string
+  state?: 'pending' | 'acked' | 'failed' | 'dead'
+}
+
+export interface CustomObjectsEventsListQuery {
+  /** Entries a page, 1 to 200; default 50. */
+  limit?: number
+  /** Cursor of the previous page; at most 512 characters. */
+  after?: string
+  /** At most 128 characters. */
+  event?: string
 }
 
 export interface FilesReadQuery {
@@ -515,6 +587,39 @@ export class CanvasHistoryRoutes extends Resource {
   }
 }
 
+export class CanvasWatchesRoutes extends Resource {
+  /**
+   * List who watches what, newest first.
+   *
+   * A token that is not the owner’s names a watcher or a source that it may see.
+   *
+   * `GET /v1/canvas/watches`; may answer `not_found`
+   */
+  list(query?: CanvasWatchesListQuery, options?: RequestOptions): PageList<Watch> {
+    return this.listed<Watch>('canvas.watches.list', { query, options })
+  }
+
+  /**
+   * Make a node or an object watch another: from now on it is told of its events.
+   *
+   * A node is told by mail, at the tier that the watch names, and is woken; an object by a delivery to its receiver. A node may have itself, or a node below it, watch any node of its tree and any object that it sees; objects are made to watch by the owner. To watch again replaces filter and tier. A watch ends with either of the two; that of a node also when the node is done.
+   *
+   * `PUT /v1/canvas/watches`; may answer `not_found`, `illegal_transition`, `quota_exceeded`, `receiver_unfit`, `event_not_declared`, `owner_required`
+   */
+  put(body: WatchBody, options?: RequestOptions): Promise<Watch> {
+    return this.call<Watch>('canvas.watches.put', { body, options })
+  }
+
+  /**
+   * Make a node or an object watch another no more.
+   *
+   * `DELETE /v1/canvas/watches`; may answer `not_found`, `owner_required`
+   */
+  delete(query: CanvasWatchesDeleteQuery, options?: RequestOptions): Promise<CanvasWatchesDeleteResponse> {
+    return this.call<CanvasWatchesDeleteResponse>('canvas.watches.delete', { query, options })
+  }
+}
+
 export class CronsRoutes extends Resource {
   /**
    * Arm a schedule.
@@ -588,6 +693,171 @@ export class CronsRoutes extends Resource {
    */
   poke(options?: RequestOptions): Promise<CronsPokeResponse> {
     return this.call<CronsPokeResponse>('crons.poke', { options })
+  }
+}
+
+export class CustomObjectsRoutes extends Resource {
+  /**
+   * Register an object: the events that it declares, and how what it watches reaches it.
+   *
+   * `POST /v1/custom-objects`; may answer `already_exists`, `not_found`, `quota_exceeded`, `receiver_refused`, `catalog_incompatible`
+   */
+  register(body: ObjectBody, options?: RequestOptions): Promise<RegisteredObject> {
+    return this.call<RegisteredObject>('customObjects.register', { body, options })
+  }
+
+  /**
+   * List objects, newest first.
+   *
+   * `GET /v1/custom-objects`
+   */
+  list(query?: CustomObjectsListQuery, options?: RequestOptions): PageList<CustomObject> {
+    return this.listed<CustomObject>('customObjects.list', { query, options })
+  }
+
+  /**
+   * Read an object.
+   *
+   * `GET /v1/custom-objects/{ref}`; may answer `not_found`
+   */
+  retrieve(ref: string, options?: RequestOptions): Promise<CustomObject> {
+    return this.call<CustomObject>('customObjects.retrieve', { params: { ref }, options })
+  }
+
+  /**
+   * Change the description, the catalog or the receiver of an object.
+   *
+   * A catalog may gain events, and payloads may gain optional fields. Whatever would break who publishes or who receives is refused with each difference, unless `force` is set. A receiver of another kind takes over what is not acknowledged.
+   *
+   * `PATCH /v1/custom-objects/{ref}`; may answer `not_found`, `precondition_failed`, `catalog_incompatible`, `receiver_refused`, `receiver_unfit`
+   */
+  update(ref: string, body: ObjectUpdate, options?: RequestOptions): Promise<CustomObjectsUpdateResponse> {
+    return this.call<CustomObjectsUpdateResponse>('customObjects.update', { params: { ref }, body, options })
+  }
+
+  /**
+   * Give an object a new publish token, or a new secret that its deliveries are signed with.
+   *
+   * `POST /v1/custom-objects/{ref}/rotate`; may answer `not_found`, `receiver_unfit`
+   */
+  rotate(ref: string, body: CustomObjectsRotateBody, options?: RequestOptions): Promise<CustomObjectsRotateResponse> {
+    return this.call<CustomObjectsRotateResponse>('customObjects.rotate', { params: { ref }, body, options })
+  }
+
+  /**
+   * Delete an object with its watches, its token and what was not delivered to it.
+   *
+   * `DELETE /v1/custom-objects/{ref}`; may answer `not_found`
+   */
+  unregister(ref: string, options?: RequestOptions): Promise<CustomObjectsUnregisterResponse> {
+    return this.call<CustomObjectsUnregisterResponse>('customObjects.unregister', { params: { ref }, options })
+  }
+
+  /**
+   * Publish one declared event of an object to whoever watches it.
+   *
+   * With a token that may act, or with the publish token of the object alone. What is accepted is durable, and is delivered at least once.
+   *
+   * `POST /v1/custom-objects/{ref}/publish`; may answer `not_found`, `event_not_declared`, `payload_schema_mismatch`, `queue_full`, `publish_token_only`
+   */
+  publish(ref: string, body: Published, options?: RequestOptions): Promise<Acceptance> {
+    return this.call<Acceptance>('customObjects.publish', { params: { ref }, body, options })
+  }
+
+  /**
+   * Publish many events of an object in one go: all or none, in their order.
+   *
+   * `POST /v1/custom-objects/{ref}/publish-batch`; may answer `not_found`, `event_not_declared`, `payload_schema_mismatch`, `queue_full`, `publish_token_only`
+   */
+  publishBatch(ref: string, body: CustomObjectsPublishBatchBody, options?: RequestOptions): Promise<CustomObjectsPublishBatchResponse> {
+    return this.call<CustomObjectsPublishBatchResponse>('customObjects.publishBatch', { params: { ref }, body, options })
+  }
+
+  /**
+   * Follow the deliveries of a queue: all that are not acknowledged, in order, and then live.
+   *
+   * Every connect begins with all unacknowledged deliveries. With `after` those behind that position come too though they are acknowledged, as far as they are kept; it hides none. Whoever is connected is given each.
+   *
+   * `GET /v1/custom-objects/{ref}/receive`; may answer `not_found`, `receiver_unfit`, `cursor_expired`
+   */
+  receive(ref: string, query?: CustomObjectsReceiveQuery, options?: StreamOptions): EventStream<Delivery> {
+    return this.streamed<Delivery>('customObjects.receive', { params: { ref }, query, options })
+  }
+
+  /**
+   * Acknowledge deliveries, which are not delivered again.
+   *
+   * `POST /v1/custom-objects/{ref}/ack`; may answer `not_found`, `receiver_unfit`
+   */
+  ack(ref: string, body: CustomObjectsAckBody, options?: RequestOptions): Promise<CustomObjectsAckResponse> {
+    return this.call<CustomObjectsAckResponse>('customObjects.ack', { params: { ref }, body, options })
+  }
+
+  /**
+   * Send nothing to the receiver of an object; what comes meanwhile waits.
+   *
+   * `POST /v1/custom-objects/{ref}/pause`; may answer `not_found`, `receiver_unfit`
+   */
+  pause(ref: string, options?: RequestOptions): Promise<CustomObject> {
+    return this.call<CustomObject>('customObjects.pause', { params: { ref }, options })
+  }
+
+  /**
+   * Send to the receiver of an object again, beginning with what waits.
+   *
+   * `POST /v1/custom-objects/{ref}/resume`; may answer `not_found`, `receiver_unfit`
+   */
+  resume(ref: string, options?: RequestOptions): Promise<CustomObject> {
+    return this.call<CustomObject>('customObjects.resume', { params: { ref }, options })
+  }
+
+  /**
+   * TypeScript types of the events that an object declares.
+   *
+   * `GET /v1/custom-objects/{ref}/types`; may answer `not_found`
+   */
+  types(ref: string, options?: RequestOptions): Promise<CustomObjectsTypesResponse> {
+    return this.call<CustomObjectsTypesResponse>('customObjects.types', { params: { ref }, options })
+  }
+
+  /**
+   * The catalog of an object as an AsyncAPI 3.0 document.
+   *
+   * `GET /v1/custom-objects/{ref}/asyncapi`; may answer `not_found`
+   */
+  asyncapi(ref: string, options?: RequestOptions): Promise<CustomObjectsAsyncapiResponse> {
+    return this.call<CustomObjectsAsyncapiResponse>('customObjects.asyncapi', { params: { ref }, options })
+  }
+}
+
+export class CustomObjectsDeliveriesRoutes extends Resource {
+  /**
+   * List deliveries to the receiver of an object, newest first.
+   *
+   * `GET /v1/custom-objects/{ref}/deliveries`; may answer `not_found`, `receiver_unfit`
+   */
+  list(ref: string, query?: CustomObjectsDeliveriesListQuery, options?: RequestOptions): PageList<Delivery> {
+    return this.listed<Delivery>('customObjects.deliveries.list', { params: { ref }, query, options })
+  }
+
+  /**
+   * Try dead deliveries again, from the first try on.
+   *
+   * `POST /v1/custom-objects/{ref}/deliveries/replay`; may answer `not_found`, `receiver_unfit`
+   */
+  replay(ref: string, body: CustomObjectsDeliveriesReplayBody, options?: RequestOptions): Promise<CustomObjectsDeliveriesReplayResponse> {
+    return this.call<CustomObjectsDeliveriesReplayResponse>('customObjects.deliveries.replay', { params: { ref }, body, options })
+  }
+}
+
+export class CustomObjectsEventsRoutes extends Resource {
+  /**
+   * List the events that an object has published, newest first.
+   *
+   * `GET /v1/custom-objects/{ref}/events`; may answer `not_found`
+   */
+  list(ref: string, query?: CustomObjectsEventsListQuery, options?: RequestOptions): PageList<ObjectEvent> {
+    return this.listed<ObjectEvent>('customObjects.events.list', { params: { ref }, query, options })
   }
 }
 

@@ -1,5 +1,16 @@
 // Made from the contract by `npm run gen`. Do not edit.
 
+/** The event is durable, and goes to whoever watches the object. */
+export interface Acceptance {
+  event_id: string
+  /** Position among the object's own events; at least 1. */
+  seq: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  accepted_at: string
+  /** Whether it was accepted before, under the same `dedupe_key`. */
+  duplicate: boolean
+}
+
 export interface Access {
   /** Where the owner’s API is served besides its loopback address and its socket. */
   listen: {
@@ -358,6 +369,17 @@ export interface CanvasSubscriptionsListResponse {
   has_more: boolean
 }
 
+export interface CanvasWatchesDeleteResponse {
+  /** False when it did not watch it. */
+  removed: boolean
+}
+
+export interface CanvasWatchesListResponse {
+  data: Watch[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
 export type ContentPart = {
   type: 'text'
   text: string
@@ -534,6 +556,9 @@ export type CronAction = {
   type: 'start_run'
 } | {
   type: 'publish'
+  ref: ObjectRef
+  event: string
+  payload: unknown
 }
 
 /** What each firing does, with the authority of who made the schedule. */
@@ -587,6 +612,9 @@ export type CronActionInput = {
   type: 'start_run'
 } | {
   type: 'publish'
+  ref: ObjectRef
+  event: string
+  payload: unknown
 }
 
 export interface CronCreate {
@@ -715,6 +743,166 @@ export interface CronsPreviewBody {
   end_at?: string
   /** 1 to 100; default 10. */
   count?: number
+}
+
+export interface CustomObject {
+  id: string
+  name: string
+  description: string
+  catalog: DeclaredEvent[]
+  /** Raised by each change of the catalog; at least 1. */
+  catalog_version: number
+  receiver: Receiver | null
+  receiver_state: ReceiverState | null
+  /** How many nodes and objects watch it; at least 0. */
+  watchers: number
+  /** Events that it has published; at least 0. */
+  published: number
+  app_id: string | null
+  created_by: ActorRef
+  /** At least 1. */
+  version: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
+}
+
+export interface CustomObjectsAckBody {
+  /** 1 to 1000 entries. */
+  ids: string[]
+}
+
+export interface CustomObjectsAckResponse {
+  /** Of these: not acknowledged before; at least 0. */
+  acknowledged: number
+  /** Ids that are no deliveries of this object. */
+  unknown: string[]
+}
+
+export type CustomObjectsAsyncapiResponse = Record<string, unknown>
+
+export interface CustomObjectsDeliveriesListResponse {
+  data: Delivery[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface CustomObjectsDeliveriesReplayBody {
+  /** Only these; left out: all that are dead; 1 to 1000 entries. */
+  ids?: string[]
+}
+
+export interface CustomObjectsDeliveriesReplayResponse {
+  /** At least 0. */
+  replayed: number
+}
+
+export interface CustomObjectsEventsListResponse {
+  data: ObjectEvent[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface CustomObjectsListResponse {
+  data: CustomObject[]
+  next_cursor: string | null
+  has_more: boolean
+}
+
+export interface CustomObjectsPublishBatchBody {
+  /** 1 to 500 entries. */
+  events: Published[]
+}
+
+export interface CustomObjectsPublishBatchResponse {
+  data: Acceptance[]
+}
+
+export interface CustomObjectsRotateBody {
+  /** Default "publish_token". */
+  what?: 'publish_token' | 'signing_secret'
+  /** Seconds for which the former one goes on: a token that still works, a signature that is still made; at most 604800; default 0. */
+  overlap?: number
+}
+
+export interface CustomObjectsRotateResponse {
+  /** Publishes events of this object and nothing else. In the first answer alone: a repetition of the request gets null, and a new one by `customObjects.rotate`. */
+  publish_token: string | null
+  /** Of a `url` receiver: what its deliveries are signed with (Standard Webhooks), in the first answer alone; a new one by `customObjects.rotate`. */
+  signing_secret: string | null
+}
+
+export interface CustomObjectsTypesResponse {
+  typescript: string
+}
+
+export interface CustomObjectsUnregisterResponse {
+  deleted: boolean
+}
+
+export interface CustomObjectsUpdateResponse {
+  id: string
+  name: string
+  description: string
+  catalog: DeclaredEvent[]
+  /** Raised by each change of the catalog; at least 1. */
+  catalog_version: number
+  receiver: Receiver | null
+  receiver_state: ReceiverState | null
+  /** How many nodes and objects watch it; at least 0. */
+  watchers: number
+  /** Events that it has published; at least 0. */
+  published: number
+  app_id: string | null
+  created_by: ActorRef
+  /** At least 1. */
+  version: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
+  /** Of a `url` receiver: what its deliveries are signed with (Standard Webhooks), in the first answer alone; a new one by `customObjects.rotate`. */
+  signing_secret: string | null
+}
+
+export interface DeclaredEvent {
+  event: string
+  /** At most 2000 characters; default "". */
+  description: string
+  /** What a payload must fit; `{}` takes any JSON value; default {}. */
+  payload_schema: Record<string, unknown>
+}
+
+export interface DeclaredEventInput {
+  event: string
+  /** At most 2000 characters; default "". */
+  description?: string
+  /** What a payload must fit; `{}` takes any JSON value; default {}. */
+  payload_schema?: Record<string, unknown>
+}
+
+export interface Delivery {
+  id: string
+  /** Id of the object, or of the node, that it goes to. */
+  object_ref: string
+  /** Id of the object, or of the node, whose event it is. */
+  source_ref: string
+  source_name: string | null
+  event_id: string
+  event: string
+  payload: unknown
+  /** Position among the deliveries of this receiver: 1, 2, 3 …; at least 1. */
+  seq: number
+  /** Tries that failed so far; 0 of a queue; at least 0. */
+  attempt: number
+  state: 'pending' | 'acked' | 'failed' | 'dead'
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  next_attempt_at: string | null
+  /** How the last try failed. */
+  last_error: string | null
+  trace_id: string | null
 }
 
 export interface Delta {
@@ -1372,7 +1560,7 @@ export interface LedgerAction {
 export interface LedgerEntry {
   /** Of the thing that it is about; the same while that is the same. */
   id: string
-  kind: 'slot' | 'launch' | 'resume' | 'answer'
+  kind: 'slot' | 'launch' | 'resume' | 'answer' | 'delivery'
   state: 'waiting' | 'late' | 'failed' | 'unknown' | 'omitted'
   /** Why, as one word: of a slot one of the causes of a firing. */
   cause: string
@@ -1390,7 +1578,9 @@ export interface LedgerEntry {
   cron_id: string | null
   node_id: string | null
   request_id: string | null
-  /** Name of the schedule or the node. */
+  /** The object whose receiver, or whose event, it is about. */
+  object_id: string | null
+  /** Name of the schedule, the node or the object. */
   name: string | null
   app_id: string | null
   /** Null where nothing is left to do, or no call would help. */
@@ -1465,12 +1655,18 @@ export interface MailEntry {
   id: string
   seq: number
   tier: 'critical' | 'urgent' | 'normal' | 'deferred'
-  kind: 'prompt' | 'kickoff' | 'message' | 'report' | 'notice' | 'answer'
+  kind: 'prompt' | 'kickoff' | 'message' | 'report' | 'notice' | 'answer' | 'event'
   body: string
   source: {
-    kind: 'owner' | 'app' | 'run' | 'node' | 'system'
+    kind: 'owner' | 'app' | 'run' | 'node' | 'system' | 'object'
     id: string | null
     name?: string
+    /** The event that it is about, of what the node watches. */
+    event?: {
+      id: string
+      name: string
+      trace_id: string | null
+    }
   }
   /** Read each at `GET /v1/nodes/{id}/attachments/{attachment_id}`. */
   attachments?: Attachment[]
@@ -1499,6 +1695,8 @@ export interface MintedToken {
   app_id: string | null
   /** The app's profile that it is confined to. */
   profile: string | null
+  /** The object whose events it publishes. */
+  object_id: string | null
   /** Its own list; null: whatever the grant of its app holds at the time. */
   scopes: string[] | null
   status: 'active' | 'expired' | 'revoked'
@@ -1986,6 +2184,55 @@ export interface NodesYieldBody {
   note: string
 }
 
+export interface ObjectBody {
+  name: string
+  /** At most 4000 characters; default "". */
+  description?: string
+  /** Events that it may publish; at most 100 entries; default []. */
+  catalog?: DeclaredEventInput[]
+  /** Default null. */
+  receiver?: ReceiverInput | null
+  /** The application that it belongs to, whose nodes see it. */
+  app?: string
+  /** What it watches from the start; at most 100 entries; default []. */
+  watches?: {
+    source: PartyRef
+    /** Only these events; null: each; default null. */
+    events?: string[] | null
+  }[]
+  /** When the name is taken already: bring that object to this body, and give it a new publish token in the place of its own; default false. */
+  rotate?: boolean
+}
+
+export interface ObjectEvent {
+  id: string
+  object_ref: string
+  /** At least 1. */
+  seq: number
+  event: string
+  payload: unknown
+  published_by: ActorRef
+  /** RFC 3339 time in UTC with milliseconds. */
+  accepted_at: string
+  /** W3C trace of the request that published it. */
+  trace_id: string | null
+}
+
+/** Name or id of an object. */
+export type ObjectRef = string
+
+export interface ObjectUpdate {
+  /** At most 4000 characters. */
+  description?: string
+  /** Events that it may publish; at most 100 entries. */
+  catalog?: DeclaredEventInput[]
+  receiver?: ReceiverInput | null
+  /** The version that this was decided on; another one is refused. */
+  if_match?: number
+  /** Make a change of the catalog although it is incompatible; default false. */
+  force?: boolean
+}
+
 export interface Outcome {
   node_id: string
   engagement: number
@@ -2000,6 +2247,9 @@ export interface Outcome {
   } | null
   usage: Usage
 }
+
+/** Id of a node, or name or id of an object. */
+export type PartyRef = string
 
 export interface Persona {
   /** What the agent is told of its role. */
@@ -2126,6 +2376,101 @@ export interface PruneBody {
   dry_run?: boolean
   /** At least 1 entries; default ["done","dead","canceled"]. */
   statuses?: ('done' | 'dead' | 'canceled')[]
+}
+
+export interface Published {
+  event: string
+  payload: unknown
+  /** Names what happened outside: of the same key only the first is accepted, for 24 hours; 1 to 255 characters. */
+  dedupe_key?: string
+}
+
+/** How what it watches reaches it: pulled by a consumer, or sent by the daemon. */
+export type Receiver = {
+  type: 'queue'
+  /** Unacknowledged deliveries that may wait for it; then what it watches can publish no more; 1 to 1000000; default 100000. */
+  max_pending: number
+} | {
+  type: 'url'
+  /** At most 2048 characters. */
+  url: string
+  /** Whether it may be at an address of this machine or of a private network; default false. */
+  allow_private: boolean
+  /** Unacknowledged deliveries that may wait for it; then what it watches can publish no more; 1 to 1000000; default 100000. */
+  max_pending: number
+} | {
+  type: 'argv'
+  /** Program and arguments; it is given the event as JSON on its standard input; 1 to 64 entries. */
+  argv: string[]
+  /** 1 to 4096 characters. */
+  cwd?: string
+  env?: Record<string, string>
+  /** Unacknowledged deliveries that may wait for it; then what it watches can publish no more; 1 to 1000000; default 100000. */
+  max_pending: number
+}
+
+/** How what it watches reaches it: pulled by a consumer, or sent by the daemon. */
+export type ReceiverInput = {
+  type: 'queue'
+  /** Unacknowledged deliveries that may wait for it; then what it watches can publish no more; 1 to 1000000; default 100000. */
+  max_pending?: number
+} | {
+  type: 'url'
+  /** At most 2048 characters. */
+  url: string
+  /** Whether it may be at an address of this machine or of a private network; default false. */
+  allow_private?: boolean
+  /** Unacknowledged deliveries that may wait for it; then what it watches can publish no more; 1 to 1000000; default 100000. */
+  max_pending?: number
+} | {
+  type: 'argv'
+  /** Program and arguments; it is given the event as JSON on its standard input; 1 to 64 entries. */
+  argv: string[]
+  /** 1 to 4096 characters. */
+  cwd?: string
+  env?: Record<string, string>
+  /** Unacknowledged deliveries that may wait for it; then what it watches can publish no more; 1 to 1000000; default 100000. */
+  max_pending?: number
+}
+
+export interface ReceiverState {
+  status: 'active' | 'paused'
+  /** Why it is paused. */
+  reason: 'asked' | 'gone' | 'dead' | null
+  paused_at: string | null
+  /** Deliveries that are not acknowledged, dead ones included; at least 0. */
+  pending: number
+  /** Of these: tried, and to be tried again; at least 0. */
+  failed: number
+  /** Of these: given up, until somebody replays or acknowledges them; at least 0. */
+  dead: number
+}
+
+export interface RegisteredObject {
+  id: string
+  name: string
+  description: string
+  catalog: DeclaredEvent[]
+  /** Raised by each change of the catalog; at least 1. */
+  catalog_version: number
+  receiver: Receiver | null
+  receiver_state: ReceiverState | null
+  /** How many nodes and objects watch it; at least 0. */
+  watchers: number
+  /** Events that it has published; at least 0. */
+  published: number
+  app_id: string | null
+  created_by: ActorRef
+  /** At least 1. */
+  version: number
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+  /** RFC 3339 time in UTC with milliseconds. */
+  updated_at: string
+  /** Publishes events of this object and nothing else. In the first answer alone: a repetition of the request gets null, and a new one by `customObjects.rotate`. */
+  publish_token: string | null
+  /** Of a `url` receiver: what its deliveries are signed with (Standard Webhooks), in the first answer alone; a new one by `customObjects.rotate`. */
+  signing_secret: string | null
 }
 
 export interface Report {
@@ -2387,6 +2732,8 @@ export interface Token {
   app_id: string | null
   /** The app's profile that it is confined to. */
   profile: string | null
+  /** The object whose events it publishes. */
+  object_id: string | null
   /** Its own list; null: whatever the grant of its app holds at the time. */
   scopes: string[] | null
   status: 'active' | 'expired' | 'revoked'
@@ -2481,6 +2828,27 @@ export interface WaitedFor {
   kind: 'child' | 'job' | 'timer' | 'answer'
   id: string
   name?: string
+}
+
+export interface Watch {
+  watcher: string
+  watcher_name: string | null
+  source: string
+  source_name: string | null
+  events: string[] | null
+  tier: 'critical' | 'urgent' | 'normal' | 'deferred'
+  created_by: ActorRef
+  /** RFC 3339 time in UTC with milliseconds. */
+  created_at: string
+}
+
+export interface WatchBody {
+  watcher: PartyRef
+  source: PartyRef
+  /** Only these events; null: each; default null. */
+  events?: string[] | null
+  /** Of a node that watches: the tier of its mail. `deferred` never wakes it; default "normal". */
+  tier?: 'critical' | 'urgent' | 'normal' | 'deferred'
 }
 
 export interface Worktree {

@@ -5,7 +5,7 @@ export class Inbox {
   readonly #take: string
   readonly #prune: string
 
-  constructor(schema: 'canvas' | 'models' | 'scheduler') {
+  constructor(schema: 'canvas' | 'models' | 'scheduler' | 'objects') {
     this.#take = `INSERT INTO ${schema}.inbox (source, source_event) VALUES ($1, $2) ON CONFLICT DO NOTHING`
     this.#prune = `DELETE FROM ${schema}.inbox WHERE received_at < $1`
   }

@@ -12,7 +12,7 @@ export class Outbox {
   readonly #write: string
   readonly #listeners = new Set<() => void>()
 
-  constructor(readonly schema: 'canvas' | 'models' | 'scheduler') {
+  constructor(readonly schema: 'canvas' | 'models' | 'scheduler' | 'objects') {
     this.#write = `INSERT INTO ${schema}.outbox (key, target, type, payload)
       SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::json[]) ON CONFLICT (key) DO NOTHING`
   }

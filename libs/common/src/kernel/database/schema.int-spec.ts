@@ -53,7 +53,7 @@ describe('prisma/schema.prisma and the migrations', () => {
       SELECT format('%s.%s.%s %s %s', n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
         CASE WHEN a.attnotnull THEN 'not null' ELSE 'null' END) AS column
         FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-       WHERE n.nspname IN ('canvas', 'gateway', 'models', 'scheduler') AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped`)
+       WHERE n.nspname IN ('canvas', 'gateway', 'models', 'objects', 'scheduler') AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped`)
     const inPrisma = stated(readFileSync('prisma/schema.prisma', 'utf8'))
     expect(inPrisma.length).toBeGreaterThan(150)
     expect(inPrisma.sort()).toEqual(rows.map((row) => row.column).sort())

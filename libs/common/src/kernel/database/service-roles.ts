@@ -18,13 +18,14 @@ export const serviceRoles: readonly ServiceRole[] = [
     service: 'lifecycle',
     schemas: ['canvas'],
     // what was cleared, of all services in one answer
-    reads: ['models.retention', 'scheduler.retention'],
+    reads: ['models.retention', 'scheduler.retention', 'objects.retention'],
     // the fence of the canvas
     functions: ['pg_advisory_xact_lock(integer,integer)', 'pg_advisory_xact_lock_shared(integer,integer)'],
   },
   // by its lock a replica sees that another lives
   { service: 'models', schemas: ['models'], functions: ['pg_advisory_lock(bigint)'] },
   { service: 'scheduler', schemas: ['scheduler'] },
+  { service: 'objects', schemas: ['objects'] },
 ]
 
 /**

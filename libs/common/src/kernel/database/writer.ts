@@ -13,7 +13,7 @@ import type { Tx } from './tx.js'
 export interface WriterOptions {
   readonly database: Database
   /** Schema of the service, which holds its idempotency table. */
-  readonly schema: 'canvas' | 'gateway' | 'models' | 'scheduler'
+  readonly schema: 'canvas' | 'gateway' | 'models' | 'scheduler' | 'objects'
   readonly log: Logger
   /** Which kept answers outlive their 24 h: a condition in SQL on a row `kept`. */
   readonly keysKeptWhile?: string

@@ -1,0 +1,17 @@
+import { defineMachine } from '#common/kernel/machine.js'
+
+/**
+ * Whether the daemon sends to a receiver. `give_up`: it ran out of tries for a delivery, or was told that nobody is there
+ * any more; what comes meanwhile waits.
+ */
+export const receiverMachine = defineMachine({
+  name: 'receiver',
+  states: ['active', 'paused'],
+  initial: 'active',
+  table: {
+    send: { from: ['active'], to: 'kept' },
+    pause: { from: ['active', 'paused'], to: 'paused', set: { reason: 'asked' } },
+    give_up: { from: ['active'], to: 'paused' },
+    resume: { from: ['active', 'paused'], to: 'active', set: { reason: null } },
+  },
+})
