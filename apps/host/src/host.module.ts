@@ -3,6 +3,8 @@ import { operations } from '#common/contract/index.js'
 import { BusModule } from '#common/kernel/bus/bus.module.js'
 import { installMissingTools } from '#common/kernel/servers/tool-install.js'
 import type { ServiceDefinition, ServiceSetup } from '#common/kernel/service.js'
+import { ArgvHandlers } from './argv/argv.handlers.js'
+import { ArgvService } from './argv/argv.service.js'
 import { BashHandlers } from './bash/bash.handlers.js'
 import { BashService } from './bash/bash.service.js'
 import { BrokerFactory } from './broker/broker.factory.js'
@@ -56,6 +58,8 @@ export class HostModule {
         NodeSweeper,
         BashService,
         BashHandlers,
+        ArgvService,
+        ArgvHandlers,
         BrokerFactory,
         BrokerService,
         BrokerHandlers,

@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs'
-import type { InputOf, OutputOf } from '#common/contract/define.js'
+import type { OutputOf } from '#common/contract/define.js'
 import type { contract } from '#common/contract/index.js'
-import { machineLimits } from '#common/contract/machine.schema.js'
 import type { Clock } from '#common/kernel/clock.js'
 import { abortedBy, SvcError } from '#common/kernel/errors.js'
 import type { Command, CommandEnd, RunningCommand } from '#machine/process/command.js'
@@ -9,8 +7,7 @@ import { startCommand } from '#machine/process/start.command.js'
 import { BashOutput } from './bash.output.js'
 import { mayRemain } from './bash.remains.js'
 
-type Asked = InputOf<(typeof contract)['bash.run']>
-type Answer = OutputOf<(typeof contract)['bash.run']>
+export type Answer = OutputOf<(typeof contract)['bash.run']>
 
 /** How a command went: by its own end, never begun, or broken off before its end. */
 export type Execution =
@@ -18,16 +15,18 @@ export type Execution =
   | { readonly kind: 'refused'; readonly error: unknown }
   | { readonly kind: 'cut_off'; readonly error: SvcError }
 
-/** Whatever PATH the caller gives the command. */
-const shell = existsSync('/bin/bash') ? '/bin/bash' : 'bash'
-
 /** After a time-out or when its caller left, a command has this long to tidy up (ms). */
 const graceMs = 250
 
 export interface ExecutionOrder {
-  readonly asked: Pick<Asked, 'command' | 'timeout' | 'stdin'>
+  readonly argv: Command['argv']
+  /** Ms that it may take. */
+  readonly timeout: number
+  readonly stdin?: string
   readonly place: Pick<Command, 'cwd' | 'env' | 'plan' | 'mark'>
   readonly signal: AbortSignal
+  /** Bytes that are kept of each output. */
+  readonly outputBytes: number
   /** Bytes that an answer may have as JSON. */
   readonly largest: number
   readonly clock: Clock
@@ -36,21 +35,21 @@ export interface ExecutionOrder {
 /**
  * Runs a command to its end, its time-out or the signal. However it ends, nothing that it started lives on.
  */
-export const execute = async ({ asked, place, signal, largest, clock }: ExecutionOrder): Promise<Execution> => {
+export const execute = async (order: ExecutionOrder): Promise<Execution> => {
+  const { argv, timeout, stdin, place, signal, outputBytes, largest, clock } = order
   if (signal.aborted) return { kind: 'refused', error: abortedBy(signal) }
-  const [stdout, stderr] = [new BashOutput(machineLimits.outputBytes), new BashOutput(machineLimits.outputBytes)]
+  const [stdout, stderr] = [new BashOutput(outputBytes), new BashOutput(outputBytes)]
   const begun = clock.monotonic()
   const running = startCommand({
     ...place,
-    // `--`: a command may begin with a dash
-    argv: [shell, '-c', '--', asked.command],
-    input: asked.stdin !== undefined,
+    argv,
+    input: stdin !== undefined,
     onStdout: (chunk) => stdout.add(chunk),
     onStderr: (chunk) => stderr.add(chunk),
   })
-  if (asked.stdin !== undefined) running.write(asked.stdin)
+  if (stdin !== undefined) running.write(stdin)
   running.closeInput()
-  const how = await firstOf(running, asked.timeout, signal, clock)
+  const how = await firstOf(running, timeout, signal, clock)
   const lived = clock.monotonic() - begun
   await endAll(running, how, { place, lived })
   const end = await running.ended

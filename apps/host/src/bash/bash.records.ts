@@ -1,14 +1,23 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { InputOf, OutputOf } from '#common/contract/define.js'
+import type { OutputOf } from '#common/contract/define.js'
 import type { contract } from '#common/contract/index.js'
 import type { Clock } from '#common/kernel/clock.js'
 import { SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 
-type Command = InputOf<(typeof contract)['bash.run']>
 type Answer = OutputOf<(typeof contract)['bash.run']>
+
+/** What a repetition under a key must agree with. */
+export interface RecordedCommand {
+  readonly cwd: string
+  /** A line for the shell, or a program with its arguments. */
+  readonly command: string | readonly string[]
+  readonly timeout: number
+  readonly env?: Readonly<Record<string, string>>
+  readonly stdin?: string
+}
 
 /** A file of the store. Without an answer the command was started, and how it ended is not known. */
 interface BashRecord {
@@ -92,7 +101,7 @@ export class BashRecords {
    *
    * @throws SvcError `idempotency_key_reused`, `idempotency_in_progress`, `outcome_unknown`, `storage_full`.
    */
-  async claim(principal: string, key: string, command: Command): Promise<Claim | Answer> {
+  async claim(principal: string, key: string, command: RecordedCommand): Promise<Claim | Answer> {
     const [name, body] = [digest(`${principal}\0${key}`), bodyOf(command)]
     const running = this.#running.get(name)
     if (running !== undefined) {
@@ -233,7 +242,7 @@ const answerOf = (first: BashRecord, body: string): Answer => {
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-const bodyOf = ({ cwd, command, timeout, env = {}, stdin }: Command): string =>
+const bodyOf = ({ cwd, command, timeout, env = {}, stdin }: RecordedCommand): string =>
   digest(
     JSON.stringify([cwd, command, timeout, Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1)), stdin ?? null]),
   )

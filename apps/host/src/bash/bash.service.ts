@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleInit } from '@nestjs/common'
 import type { InputOf, OutputOf } from '#common/contract/define.js'
 import type { contract } from '#common/contract/index.js'
+import { machineLimits } from '#common/contract/machine.schema.js'
 import { BusConnection } from '#common/kernel/bus/connection.js'
 import { systemClock } from '#common/kernel/clock.js'
 import type { Actor, Context } from '#common/kernel/context.js'
@@ -9,17 +11,20 @@ import { SvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { privateDirectory } from '#common/kernel/servers/data-directory.js'
 import { LOG } from '#common/kernel/service.js'
-import type { Command } from '#machine/process/command.js'
 import { HOST_PLACE, type HostPlace } from '../host.place.js'
 import { SandboxPlanner } from '../sandbox/sandbox.planner.js'
 import { nodeDirectory, ownerDirectory } from './bash.directory.js'
 import { ownerEnvironment } from './bash.environment.js'
-import { type Execution, execute } from './bash.execution.js'
+import type { ExecutionOrder } from './bash.execution.js'
 import { BashRecords } from './bash.records.js'
+import { CommandRuns } from './command.runs.js'
 
 type Asked = InputOf<(typeof contract)['bash.run']>
 type Answer = OutputOf<(typeof contract)['bash.run']>
-type Place = Pick<Command, 'cwd' | 'env' | 'plan' | 'mark'>
+type Place = ExecutionOrder['place']
+
+/** Whatever PATH the caller gives the command. */
+const shell = existsSync('/bin/bash') ? '/bin/bash' : 'bash'
 
 /** Bytes that stand around an answer in its message, generously. */
 const aroundAnswer = 4096
@@ -27,9 +32,7 @@ const aroundAnswer = 4096
 /** Single shell commands of the person and of nodes. They are this host's children and end with it. */
 @Injectable()
 export class BashService implements OnModuleInit, BeforeApplicationShutdown {
-  readonly #records: BashRecords
-  readonly #closing = new AbortController()
-  readonly #running = new Set<Promise<Execution>>()
+  readonly #runs: CommandRuns
   #count = 0
 
   constructor(
@@ -38,18 +41,16 @@ export class BashService implements OnModuleInit, BeforeApplicationShutdown {
     @Inject(BusConnection) private readonly connection: BusConnection,
     @Inject(LOG) log: Logger,
   ) {
-    this.#records = new BashRecords(privateDirectory(join(place.data.path, 'bash')), systemClock, log)
+    const records = new BashRecords(privateDirectory(join(place.data.path, 'bash')), systemClock, log)
+    this.#runs = new CommandRuns(records, place.bashCap)
   }
 
   onModuleInit(): Promise<void> {
-    return this.#records.open()
+    return this.#runs.open()
   }
 
-  /** Nothing is left running that nobody waits for. */
-  async beforeApplicationShutdown(): Promise<void> {
-    this.#closing.abort(new SvcError('service_unavailable', 'The host stops.', { service: 'host' }))
-    await Promise.allSettled(this.#running)
-    await this.#records.close()
+  beforeApplicationShutdown(): Promise<void> {
+    return this.#runs.close()
   }
 
   /**
@@ -58,63 +59,18 @@ export class BashService implements OnModuleInit, BeforeApplicationShutdown {
    * @throws SvcError `not_found`, `path_outside_scope`, `file_access_denied`, `validation_failed`, `quota_exceeded`;
    * with a key `idempotency_in_progress`, `idempotency_key_reused`, `outcome_unknown`, `storage_full`.
    */
-  async run(ctx: Context, asked: Asked): Promise<Answer> {
-    const { idempotencyKey: key, actor } = ctx
-    if (key === undefined) return this.#perform(ctx, asked)
-    const claim = await this.#records.claim(holderOf(actor), key, asked)
-    if (!('keep' in claim)) {
-      if (ctx.notes) ctx.notes.replayed = true
-      return claim
-    }
-    const end = await this.#attempt(ctx, asked).catch((error: unknown) => {
-      claim.forsake()
-      throw error
+  run(ctx: Context, asked: Asked): Promise<Answer> {
+    return this.#runs.run(ctx, {
+      holder: holderOf(ctx.actor),
+      recorded: asked,
+      // `--`: a command may begin with a dash
+      argv: [shell, '-c', '--', asked.command],
+      timeout: asked.timeout,
+      stdin: asked.stdin,
+      outputBytes: machineLimits.outputBytes,
+      largest: this.connection.maxPayload - aroundAnswer,
+      place: () => this.#placeOf(ctx.actor, asked),
     })
-    switch (end.kind) {
-      case 'answer':
-        await claim.keep(end.answer)
-        return end.answer
-      case 'refused':
-        await claim.release()
-        throw end.error
-      case 'cut_off':
-        claim.forsake()
-        throw end.error
-    }
-  }
-
-  async #perform(ctx: Context, asked: Asked): Promise<Answer> {
-    const end = await this.#attempt(ctx, asked)
-    if (end.kind === 'answer') return end.answer
-    throw end.error
-  }
-
-  async #attempt({ actor, signal }: Context, asked: Asked): Promise<Execution> {
-    const { bashCap } = this.place
-    if (this.#running.size >= bashCap) {
-      const message = `${bashCap} commands run already on this host; SVC_BASH_CAP says how many may.`
-      return {
-        kind: 'refused',
-        error: new SvcError('quota_exceeded', message, { limit: bashCap, retry_after_ms: 1000 }),
-      }
-    }
-    const execution = this.#placeOf(actor, asked).then(
-      (place) =>
-        execute({
-          asked,
-          place,
-          signal: AbortSignal.any([signal, this.#closing.signal]),
-          largest: this.connection.maxPayload - aroundAnswer,
-          clock: systemClock,
-        }),
-      (error: unknown): Execution => ({ kind: 'refused', error }),
-    )
-    this.#running.add(execution)
-    try {
-      return await execution
-    } finally {
-      this.#running.delete(execution)
-    }
   }
 
   async #placeOf(actor: Actor, { cwd, env = {} }: Asked): Promise<Place> {
