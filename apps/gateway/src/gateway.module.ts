@@ -47,6 +47,8 @@ import { LimitGuard } from './limit/limit.guard.js'
 import { SharedCounters } from './limit/shared.counter.js'
 import { GatewayListeners } from './listener/gateway.listeners.js'
 import { TlsIdentity } from './listener/tls.identity.js'
+import { ObjectHandlers } from './objects/object.handlers.js'
+import { PublishTokenService } from './objects/publish-token.service.js'
 import { CanvasWatch } from './stream/canvas.watch.js'
 import { EventSource } from './stream/event.source.js'
 import { FeedHub } from './stream/feed.hub.js'
@@ -84,7 +86,15 @@ const kernel = ({ settings, log }: ServiceSetup, clock: Clock) => [
 ]
 
 /** What answers the gateway's own operations. */
-const handlerGroups = [AuditHandlers, SystemHandlers, TokenHandlers, AccessHandlers, AppHandlers, LedgerHandlers]
+const handlerGroups = [
+  AuditHandlers,
+  SystemHandlers,
+  TokenHandlers,
+  AccessHandlers,
+  AppHandlers,
+  LedgerHandlers,
+  ObjectHandlers,
+]
 
 /** The edge: authenticate, gate, parse, one call, reply. */
 @Module({})
@@ -143,6 +153,7 @@ export class GatewayModule implements OnApplicationShutdown {
         ProblemFilter,
         StatusService,
         LedgerService,
+        PublishTokenService,
         ...handlerGroups,
         {
           provide: LocalHandlers,

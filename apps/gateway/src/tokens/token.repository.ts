@@ -79,6 +79,26 @@ const toToken = (row: Row): TokenRecord => ({
 
 const dateOf = (ms: number | null): Date | null => (ms === null ? null : new Date(ms))
 
+const inserted = `INSERT INTO gateway.tokens (${columns})
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+
+const valuesOf = (token: TokenRecord): unknown[] => [
+  inTokenOf(token.id),
+  token.kind,
+  token.hash,
+  token.label,
+  token.appId,
+  token.profile,
+  token.objectRef,
+  token.scopes,
+  token.followsGrant,
+  dateOf(token.createdAt),
+  dateOf(token.expiresAt),
+  dateOf(token.lastUsedAt),
+  dateOf(token.revokedAt),
+  token.rotatedFrom === null ? null : inTokenOf(token.rotatedFrom),
+]
+
 const statusTexts = {
   active: 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)',
   expired: 'revoked_at IS NULL AND expires_at <= $1',
@@ -121,25 +141,7 @@ export class TokenRepository {
   }
 
   async insert(tx: Tx, token: TokenRecord): Promise<void> {
-    await tx.count(
-      `INSERT INTO gateway.tokens (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-      [
-        inTokenOf(token.id),
-        token.kind,
-        token.hash,
-        token.label,
-        token.appId,
-        token.profile,
-        token.objectRef,
-        token.scopes,
-        token.followsGrant,
-        dateOf(token.createdAt),
-        dateOf(token.expiresAt),
-        dateOf(token.lastUsedAt),
-        dateOf(token.revokedAt),
-        token.rotatedFrom === null ? null : inTokenOf(token.rotatedFrom),
-      ],
-    )
+    await tx.count(inserted, valuesOf(token))
   }
 
   /** The token that was put in this one's place. */
@@ -163,6 +165,29 @@ export class TokenRepository {
       inTokenOf(id),
       new Date(at),
     ])
+  }
+
+  /** Whether it was added: an object has one publish token without an end. */
+  async insertPublishing(tx: Tx, token: TokenRecord): Promise<boolean> {
+    const lasting =
+      "ON CONFLICT (object_ref) WHERE kind = 'pub' AND revoked_at IS NULL AND expires_at IS NULL DO NOTHING"
+    return (await tx.count(`${inserted} ${lasting}`, valuesOf(token))) === 1
+  }
+
+  /**
+   * Ends the publish tokens of an object that work: now, or those that go on longer at a time. Answers their ids, and which
+   * of them was put in the place of the others.
+   */
+  async endPublishing(tx: Tx, objectId: string, now: number, until = now): Promise<{ ids: string[]; last?: string }> {
+    const end = until > now ? 'expires_at = least(expires_at, $3)' : 'revoked_at = $3'
+    const rows = await tx.query<{ id: string; replaced: boolean }>(
+      `UPDATE gateway.tokens t SET ${end}
+       WHERE object_ref = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
+       RETURNING id, EXISTS (SELECT 1 FROM gateway.tokens s WHERE s.rotated_from = t.id) AS replaced`,
+      [objectId, new Date(now), new Date(until)],
+    )
+    const last = rows.find(({ replaced }) => !replaced)
+    return { ids: rows.map(({ id }) => tokenIdOf(id)), ...(last && { last: tokenIdOf(last.id) }) }
   }
 
   /** Writes when tokens were last used; never an earlier time over a later one. */

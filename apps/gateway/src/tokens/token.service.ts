@@ -7,27 +7,20 @@ import { cursorAfter, pageOf, readCursor } from '#common/kernel/database/cursor.
 import type { Tx } from '#common/kernel/database/tx.js'
 import { Writer } from '#common/kernel/database/writer.js'
 import { SvcError } from '#common/kernel/errors.js'
-import { newId } from '#common/kernel/ids.js'
 import { exceeding } from '#common/kernel/scopes.js'
-import { hashToken, mintToken } from '#common/kernel/tokens.js'
 import type { AppRecord } from '../apps/app.record.js'
 import { AppRepository } from '../apps/app.repository.js'
 import { hiddenApp } from '../apps/grant.rules.js'
 import { TrustTail } from '../trust/trust.tail.js'
 import { OwnerToken } from './owner.token.js'
-import { inTokenOf, type TokenRecord, TokenRepository } from './token.repository.js'
+import { type Fresh, freshToken } from './token.mint.js'
+import { type TokenRecord, TokenRepository } from './token.repository.js'
 import { statusOf, toToken } from './token.view.js'
 
 const create = contract['tokens.create']
 const rotate = contract['tokens.rotate']
 type CreateInput = InputOf<typeof create>
 type RotateInput = InputOf<typeof rotate>
-
-/** A new token: the text, which is shown once and kept nowhere, and the row. */
-interface Fresh {
-  readonly text: string
-  readonly record: TokenRecord
-}
 
 const missing = (id: string): SvcError => new SvcError('not_found', `There is no token ${id}.`, { id })
 
@@ -60,15 +53,16 @@ export class TokenService {
       if (grant.status !== 'active') throw new SvcError('grant_revoked', undefined, { app_id: app.id })
       requireProfile(app, input.profile)
       const lifetime = input.expires_in === null ? null : input.expires_in * 1000
-      const fresh = this.#mint({
-        kind: 'app',
+      const asked = {
+        kind: 'app' as const,
         label: input.label ?? null,
         appId: app.id,
         profile: input.profile ?? null,
         scopes: input.scopes === undefined ? [] : withinGrant(app, input.scopes),
         followsGrant: input.scopes === undefined,
         lifetime,
-      })
+      }
+      const fresh = freshToken(asked, this.clock.now())
       await this.tokens.insert(tx, fresh.record)
       return fresh
     })
@@ -104,8 +98,8 @@ export class TokenService {
       return await this.#once(ctx, { operation: rotate.name, input }, async (tx) => {
         const old = await this.#spendable(tx, input.id)
         const lifetime = old.expiresAt === null ? null : old.expiresAt - old.createdAt
-        const fresh = this.#mint({ ...old, lifetime, rotatedFrom: old.id })
         const now = this.clock.now()
+        const fresh = freshToken({ ...old, lifetime, rotatedFrom: old.id }, now)
         if (input.overlap > 0) await this.tokens.expire(tx, old.id, now + input.overlap * 1000)
         else await this.tokens.revoke(tx, old.id, now)
         await this.tokens.insert(tx, fresh.record)
@@ -151,24 +145,6 @@ export class TokenService {
     return replayed ? value : { ...value, token }
   }
 
-  #mint({ lifetime, ...token }: Asked): Fresh {
-    const id = newId('tok')
-    const text = mintToken(token.kind, inTokenOf(id))
-    const createdAt = this.clock.now()
-    const record = {
-      ...token,
-      id,
-      hash: hashToken(text),
-      objectRef: token.objectRef ?? null,
-      createdAt,
-      expiresAt: lifetime === null ? null : createdAt + lifetime,
-      lastUsedAt: null,
-      revokedAt: null,
-      rotatedFrom: token.rotatedFrom ?? null,
-    }
-    return { text, record }
-  }
-
   /** A token that works and was not replaced before, locked. */
   async #spendable(tx: Tx, id: string): Promise<TokenRecord> {
     const token = await this.tokens.lock(tx, id)
@@ -187,12 +163,6 @@ export class TokenService {
     return token
   }
 }
-
-type Asked = Pick<TokenRecord, 'kind' | 'label' | 'appId' | 'profile' | 'scopes' | 'followsGrant'> &
-  Partial<Pick<TokenRecord, 'objectRef' | 'rotatedFrom'>> & {
-    /** Milliseconds, or for ever. */
-    readonly lifetime: number | null
-  }
 
 const requireProfile = ({ grant }: AppRecord, profile: string | undefined): void => {
   if (profile === undefined || grant.profiles === null || grant.profiles.includes(profile)) return
