@@ -4,6 +4,7 @@ import { baseUrlOf, loadSettings } from '#common/kernel/config.js'
 import { openDataDirectory } from '#common/kernel/servers/data-directory.js'
 import { acquireDataLock } from '#common/kernel/servers/data-lock.js'
 import { onStopSignal } from '#common/kernel/stop-signal.js'
+import { openTracing } from '#common/kernel/trace/tracing.js'
 import { version } from '#common/kernel/version.js'
 import { Daemon } from './daemon.js'
 import { removeDaemonFile, writeDaemonFile } from './daemon-file.js'
@@ -22,6 +23,7 @@ export async function serve(entries: readonly ServiceEntry[] = services): Promis
   const data = openDataDirectory(settings.SVC_DATA_DIR)
   const lock = acquireDataLock(data)
   const log = openDaemonLog(data, settings.SVC_LOG_LEVEL)
+  const closeTracing = await openTracing('svc', process.env)
   const stages = new Stages(log)
   const daemon = new Daemon({ data, settings, services: entries, log, stages })
   // The services' timers don't keep a process alive, and between two stages nothing else does.
@@ -33,6 +35,7 @@ export async function serve(entries: readonly ServiceEntry[] = services): Promis
     const { nodes } = takeDownRequest(data)
     removeDaemonFile(data)
     const left = await daemon.stop({ nodes })
+    await closeTracing()
     if (left.length > 0) process.exitCode = 1
     reportDown(data, { nodes, left })
     lock.release()

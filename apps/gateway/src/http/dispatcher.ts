@@ -6,6 +6,7 @@ import { Bus } from '#common/kernel/bus/bus.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { SETTINGS, type Settings } from '#common/kernel/config.js'
 import type { Actor, Context } from '#common/kernel/context.js'
+import { beginSpan } from '#common/kernel/trace/span.js'
 import { Readmission } from '../auth/readmission.js'
 import { CanvasWatch } from '../stream/canvas.watch.js'
 import { NodeWatch } from '../stream/node.watch.js'
@@ -63,6 +64,26 @@ const isLong = ({ name, service }: Operation): boolean => service === 'host' || 
 /** How long a token that was looked at is believed (ms), while a client sends its body. */
 const believedFor = 500
 
+/** The answer to one request, as the first step of the daemon's in its trace. */
+const traced = async (entry: Operation, ctx: Context, work: (ctx: Context) => Promise<unknown>): Promise<unknown> => {
+  const { actor, requestId, traceparent } = ctx
+  const span = beginSpan(`${entry.method} ${entry.path}`, 'server', traceparent, {
+    'svc.service': 'gateway',
+    'svc.request_id': requestId,
+    'svc.principal': actor.principal,
+    'http.request.method': entry.method as string,
+    'http.route': entry.path as string,
+  })
+  try {
+    const output = await work(span.traceparent === undefined ? ctx : { ...ctx, traceparent: span.traceparent })
+    span.end()
+    return output
+  } catch (error) {
+    span.end(error)
+    throw error
+  }
+}
+
 /** From a request whose gate is open to its answer: parse, one call, reply. */
 @Injectable()
 export class Dispatcher {
@@ -101,7 +122,7 @@ export class Dispatcher {
         signal: state.gone.signal,
         now: this.clock.now(),
       })
-      const output = await respond({ ctx, input, request, reply, state })
+      const output = await traced(entry, ctx, (within) => respond({ ctx: within, input, request, reply, state }))
       if (output === written) return
       if (ctx.notes?.replayed) reply.header('idempotency-replayed', 'true')
       if (entry.status === 204 || output === undefined) reply.code(204).send()

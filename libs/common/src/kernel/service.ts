@@ -9,6 +9,7 @@ import { createLogger, type Logger } from './log.js'
 import { nestLog } from './nest-log.js'
 import { withSecretFiles } from './secret-files.js'
 import { onStopSignal } from './stop-signal.js'
+import { openTracing } from './trace/tracing.js'
 
 /** What a service is started with. In one process with others it has settings of its own (bus account, database). */
 export interface ServiceSetup {
@@ -81,6 +82,7 @@ export async function startService(definition: ServiceDefinition, setup: Service
 export async function runService(definition: ServiceDefinition): Promise<void> {
   const log = createLogger(definition.name)
   const state: HealthState = { phase: 'starting', check: async () => undefined }
+  let closeTracing = async (): Promise<void> => undefined
   let service: RunningService | undefined
   // Before the start: the first process of a container ignores a signal that it has no handler for. A service that is
   // still starting has taken no work and ends at once.
@@ -90,10 +92,12 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
     drain: async () => {
       state.phase = 'draining'
       await service?.close()
+      await closeTracing()
     },
   })
   try {
     const settings = loadSettings(withSecretFiles(process.env))
+    closeTracing = await openTracing(`svc-${definition.name}`, process.env)
     await listenForHealth(definition.name, settings.SVC_HEALTH_LISTEN, state)
     const running = await startService(definition, { name: definition.name, settings, log })
     service = running

@@ -1,8 +1,10 @@
+import type { Operation } from '../../contract/define.js'
 import type { Clock } from '../clock.js'
 import { type AnswerNotes, contextOf, type Envelope } from '../context.js'
 import { abortedBy, type ErrorWire, isSvcError, SvcError } from '../errors.js'
 import type { Logger } from '../log.js'
 import { callerOf } from '../subjects.js'
+import { beginSpan, type Span } from '../trace/span.js'
 import { overrun, unavailable } from './bus.errors.js'
 import { CallWatch } from './call.watch.js'
 import { decode, encode, type Grant, type Request } from './codec.js'
@@ -25,6 +27,19 @@ export interface DispatcherSettings {
   /** Calls and streams at work at once; more are refused with `service_unavailable`. */
   readonly capacity: number
 }
+
+/** A step of the trace that its caller is in; what belongs to none begins none. */
+const spanOf = ({ name, service }: Operation, { traceparent, requestId, actor }: Envelope): Span | undefined =>
+  traceparent === undefined
+    ? undefined
+    : beginSpan(name, 'server', traceparent, {
+        'svc.service': service,
+        'svc.request_id': requestId,
+        'svc.principal': actor.principal,
+      })
+
+const within = (envelope: Envelope, span: Span | undefined): Envelope =>
+  span?.traceparent === undefined ? envelope : { ...envelope, traceparent: span.traceparent }
 
 interface Work {
   abort(reason: SvcError): void
@@ -97,13 +112,16 @@ export class Dispatcher {
     const { clock, pulse, inbox, connection } = this.settings
     const gone = (): void => (outlives ? undefined : controller.abort(new SvcError('client_closed')))
     const watch = new CallWatch({ clock, pulse, inbox, connection, reply, gone })
+    const span = spanOf(entry, envelope)
     try {
       if (!call) throw new SvcError('malformed_request', `${entry.name} answers with a stream`)
       const parsed = entry.kind === 'internal' ? parseInput(entry, input) : input
       const notes: AnswerNotes = {}
-      const output = await call({ ...contextOf(envelope, controller.signal), notes }, parsed)
+      const output = await call({ ...contextOf(within(envelope, span), controller.signal), notes }, parsed)
       connection.send(reply, encode({ output, ...notes }))
+      span?.end()
     } catch (error) {
+      span?.end(error)
       this.#refuse(reply, this.#explain(error, controller.signal, entry.name, envelope), false)
     } finally {
       watch.stop()
@@ -130,12 +148,17 @@ export class Dispatcher {
       explain: (error, signal) => this.#explain(error, signal, entry.name, envelope),
     })
     this.#working.add(producer)
+    const span = spanOf(entry, envelope)
     try {
       await producer.run((signal) => {
         if (!stream) throw new SvcError('malformed_request', `${entry.name} has no stream here`)
-        return stream(contextOf(envelope, signal), entry.kind === 'internal' ? parseInput(entry, input) : input)
+        return stream(
+          contextOf(within(envelope, span), signal),
+          entry.kind === 'internal' ? parseInput(entry, input) : input,
+        )
       })
     } finally {
+      span?.end()
       this.#done(producer)
     }
   }
