@@ -54,6 +54,9 @@ import { ReviveService } from './context/revive.service.js'
 import { SuccessionRepository } from './context/succession.repository.js'
 import { SuccessionService } from './context/succession.service.js'
 import { TakeOver } from './context/take-over.service.js'
+import { EventMailRepository } from './event-mail/event-mail.repository.js'
+import { EventMailRpc } from './event-mail/event-mail.rpc.js'
+import { EventMail } from './event-mail/event-mail.service.js'
 import { EventService } from './events/event.service.js'
 import { FaultProber } from './fault/fault.prober.js'
 import { FaultRepository } from './fault/fault.repository.js'
@@ -342,6 +345,9 @@ export class LifecycleModule {
         ConcernRepository,
         ConcernService,
         ConcernRpc,
+        EventMailRepository,
+        EventMail,
+        EventMailRpc,
         Authorities,
         WorkRepository,
         WorkService,

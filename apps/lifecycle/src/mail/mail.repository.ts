@@ -14,6 +14,8 @@ export interface NewMail {
   readonly body: string
   readonly source: MailEntry['source']
   readonly attachments?: readonly AttachmentInfo[]
+  /** Trace of the request that it comes of. */
+  readonly traceparent?: string | null
   readonly at: Date
 }
 
@@ -25,6 +27,7 @@ interface MailRow {
   readonly body: string
   readonly source: MailEntry['source']
   readonly attachments: AttachmentInfo[] | null
+  readonly traceparent: string | null
   readonly created_at: Date
 }
 
@@ -36,6 +39,7 @@ const toEntry = (row: MailRow): MailEntry => ({
   body: row.body,
   source: row.source,
   ...(row.attachments && { attachments: row.attachments }),
+  ...(row.traceparent !== null && { traceparent: row.traceparent }),
   created_at: row.created_at.toISOString(),
 })
 
@@ -70,8 +74,8 @@ export class MailRepository {
       `WITH place AS (
          UPDATE canvas.counters SET mail_seq = mail_seq + 1 WHERE node_id = $2 RETURNING mail_seq
        )
-       INSERT INTO canvas.mail (id, node_id, seq, tier, kind, body, source, engagement, created_at, attachments)
-       SELECT $1, $2, mail_seq, $3, $4, $5, $6, $7, $8, $9 FROM place`,
+       INSERT INTO canvas.mail (id, node_id, seq, tier, kind, body, source, engagement, created_at, attachments, traceparent)
+       SELECT $1, $2, mail_seq, $3, $4, $5, $6, $7, $8, $9, $10 FROM place`,
       [
         id,
         mail.nodeId,
@@ -82,6 +86,7 @@ export class MailRepository {
         mail.engagement,
         mail.at,
         mail.attachments?.length ? json(mail.attachments) : null,
+        mail.traceparent ?? null,
       ],
     )
     return id
@@ -104,7 +109,7 @@ export class MailRepository {
              WHERE node_id = $1 AND acknowledged_at IS NULL AND tier = ANY($4)
              ORDER BY seq LIMIT $5) unread) box
            WHERE before < $6)
-       RETURNING id, seq, tier, kind, body, source, attachments, created_at`,
+       RETURNING id, seq, tier, kind, body, source, attachments, traceparent, created_at`,
       [claim.nodeId, claim.generation, claim.until, [...wanted[claim.which]], claim.limit, claimBytes],
     )
     return rows.sort((a, b) => a.seq - b.seq).map(toEntry)

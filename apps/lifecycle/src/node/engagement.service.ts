@@ -89,10 +89,12 @@ export class Engagements {
       engagement,
       at,
       attachments,
+      traceparent: ctx.traceparent ?? null,
     })
     ctx.tx.emit({
       nodeId: node.id,
       type: 'message.accepted',
+      correlationId: ctx.requestId,
       data: {
         message_id: messageId,
         tier: mail.tier,
@@ -104,7 +106,12 @@ export class Engagements {
     })
     if (wakes) {
       if (node.waiting_since) {
-        ctx.tx.emit({ nodeId: node.id, type: 'node.woken', data: { by: kind, message_id: messageId } })
+        ctx.tx.emit({
+          nodeId: node.id,
+          type: 'node.woken',
+          correlationId: ctx.requestId,
+          data: { by: kind, message_id: messageId },
+        })
       }
       const revived = this.revive(ctx, node, engagement)
       return { node: revived, messageId, delivered: 'revived' }
@@ -123,7 +130,12 @@ export class Engagements {
       fault: null,
       launches: [],
     })
-    ctx.tx.emit({ nodeId: node.id, type: 'node.revived', data: { generation: revived.generation, engagement } })
+    ctx.tx.emit({
+      nodeId: node.id,
+      type: 'node.revived',
+      correlationId: ctx.requestId,
+      data: { generation: revived.generation, engagement },
+    })
     ctx.tx.afterCommit(() => {
       this.inProgress.close(node.id)
       this.launches.add(node.id)

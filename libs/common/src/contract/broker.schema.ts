@@ -78,6 +78,9 @@ export const mailEntry = z.object({
     .array(attachmentInfo)
     .optional()
     .meta({ description: 'Read each at `GET /v1/nodes/{id}/attachments/{attachment_id}`' }),
+  traceparent: z.string().optional().meta({
+    description: 'W3C trace context of the request that it comes of: whoever works at it goes on with that trace',
+  }),
   created_at: time,
 })
 export type MailEntry = z.infer<typeof mailEntry>

@@ -54,8 +54,8 @@ export const toEvent = (row: EventRow): LoggedEvent => ({
  */
 const WRITE = `
   WITH given AS (
-    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::json[], $5::text[])
-      WITH ORDINALITY AS given(node_id, id, type, data, causation_id, ord)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::json[], $5::text[], $8::text[])
+      WITH ORDINALITY AS given(node_id, id, type, data, causation_id, correlation_id, ord)
   ), counted AS (
     UPDATE canvas.counters c SET event_seq = c.event_seq + n.n
       FROM (SELECT node_id, count(*) AS n FROM given GROUP BY node_id) n
@@ -75,7 +75,7 @@ const WRITE = `
   INSERT INTO canvas.events (node_id, seq, root_id, tree_seq, id, type, time, actor, correlation_id, causation_id, data, xid)
   SELECT g.node_id, c.base + row_number() OVER (PARTITION BY g.node_id ORDER BY g.ord),
          c.root_id, t.base + row_number() OVER (PARTITION BY c.root_id ORDER BY g.ord),
-         g.id, g.type, $6, $7, $8, g.causation_id, g.data, p.xid
+         g.id, g.type, $6, $7, g.correlation_id, g.causation_id, g.data, p.xid
     FROM given g LEFT JOIN place p ON true LEFT JOIN counted c USING (node_id) LEFT JOIN tree t USING (root_id)
   RETURNING id, seq, root_id, tree_seq`
 
@@ -109,7 +109,7 @@ export class EventLog {
       events.map((event) => event.causationId ?? null),
       time,
       JSON.stringify(actor),
-      ctx.requestId,
+      events.map((event) => event.correlationId ?? ctx.requestId),
     ])
     const placed = new Map(rows.map((row) => [row.id, row]))
     return events.map((event, at) => {
@@ -122,7 +122,7 @@ export class EventLog {
         time,
         subject: event.nodeId,
         actor,
-        correlation_id: ctx.requestId,
+        correlation_id: event.correlationId ?? ctx.requestId,
         causation_id: causation,
         data: { ...event.data },
         root_id,

@@ -39,6 +39,8 @@ export interface NewEvent {
   readonly data: Readonly<Record<string, unknown>>
   /** Event of another resource that led to this one. */
   readonly causationId?: string
+  /** The request that it comes of; that of the transaction unless given. */
+  readonly correlationId?: string
 }
 
 export interface OutboxMessage {

@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common'
+import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
+import { nodeLimits } from '#common/contract/node.schema.js'
+import type { HandedEvent } from '#common/contract/object.internal.js'
+import type { Context } from '#common/kernel/context.js'
+import { type TxContext, Writer } from '#common/kernel/database/writer.js'
+import { Engagements } from '../node/engagement.service.js'
+import type { NodeRecord } from '../node/node.record.js'
+import { NodeRepository } from '../node/node.repository.js'
+import { EventMailRepository } from './event-mail.repository.js'
+import { eventText } from './event-mail.text.js'
+
+const hand = contract['lifecycle.events.hand']
+type Outcome = OutputOf<typeof hand>['outcomes'][number]['outcome']
+
+/** The box of a node while deliveries are put into it. */
+interface Box {
+  node: NodeRecord
+  unread: number
+}
+
+/** Events of what nodes watch become their mail. */
+@Injectable()
+export class EventMail {
+  constructor(
+    private readonly writer: Writer,
+    private readonly nodes: NodeRepository,
+    private readonly deliveries: EventMailRepository,
+    private readonly engagements: Engagements,
+  ) {}
+
+  /**
+   * Each delivery becomes one mail, however often it is handed over: what was taken is on record in the transaction that
+   * writes the mail. Those of one node become mail in the order given; behind one that found no room none does.
+   */
+  hand(ctx: Context, { deliveries }: InputOf<typeof hand>): Promise<OutputOf<typeof hand>> {
+    return this.writer.transact(ctx, async (within) => {
+      const { tx } = within
+      const ids = [...new Set(deliveries.map(({ node_id }) => node_id))]
+      const nodes = await this.nodes.lockAll(tx, ids)
+      // read behind the locks: a twin of this request has either written all of it by now, or waits for them
+      const [taken, unread] = await Promise.all([
+        this.deliveries.taken(
+          tx,
+          deliveries.map(({ id }) => id),
+        ),
+        this.deliveries.unread(tx, ids),
+      ])
+      const boxes = new Map([...nodes].map(([id, node]) => [id, { node, unread: unread.get(id) ?? 0 }]))
+      const fresh: string[] = []
+      const outcomes = deliveries.map((delivery) => {
+        const { id, node_id } = delivery
+        if (taken.has(id)) return { id, outcome: 'accepted' as const }
+        const outcome = this.put(within, boxes.get(node_id), delivery)
+        if (outcome === 'accepted') {
+          taken.add(id)
+          fresh.push(id)
+        }
+        return { id, outcome }
+      })
+      if (fresh.length) this.deliveries.take(tx, fresh)
+      return { outcomes }
+    })
+  }
+
+  private put(within: TxContext, box: Box | undefined, delivery: HandedEvent): Outcome {
+    if (!box || takesNothing(box.node)) return 'gone'
+    if (box.unread >= nodeLimits.unreadMail) return 'full'
+    const { node } = this.engagements.hand(onBehalf(within, delivery), box.node, {
+      tier: delivery.tier,
+      kind: 'event',
+      body: eventText(delivery),
+      source: sourceOf(delivery),
+      reopens: false,
+    })
+    box.node = node
+    box.unread += 1
+    return 'accepted'
+  }
+}
+
+/** A node that died may be brought back, and finds then what it missed; the work of others has ended. */
+const takesNothing = ({ status }: NodeRecord): boolean => status === 'done' || status === 'canceled'
+
+/** What is written of a delivery belongs to the request that published its event. */
+const onBehalf = ({ traceparent: _, ...within }: TxContext, delivery: HandedEvent): TxContext => ({
+  ...within,
+  ...(delivery.request_id !== null && { requestId: delivery.request_id }),
+  ...(delivery.traceparent !== null && { traceparent: delivery.traceparent }),
+})
+
+const sourceOf = ({ source: { id, name }, event_id, event, traceparent }: HandedEvent) => ({
+  kind: id.startsWith('node_') ? ('node' as const) : ('object' as const),
+  id,
+  ...(name !== null && { name }),
+  event: { id: event_id, name: event, trace_id: traceparent?.split('-')[1] ?? null },
+})
