@@ -51,6 +51,7 @@ describeWithEngine('docker compose up --build --wait', () => {
       'host',
       'lifecycle',
       'models',
+      'objects',
       'redis',
       'scheduler',
     ])
@@ -101,7 +102,7 @@ describeWithEngine('docker compose up --build --wait', () => {
     const command = new Follower({ env, baseUrl: daemon.baseUrl, workDir: daemon.workDir }, ['node', 'watch', id])
     await command.shows('begun')
 
-    for (const name of ['gateway', 'lifecycle', 'models', 'scheduler', 'nats', 'postgres', 'redis']) {
+    for (const name of ['gateway', 'lifecycle', 'models', 'scheduler', 'objects', 'nats', 'postgres', 'redis']) {
       // The engine starts again what ends by itself, not what it was told to kill. Asked to end in the usual way, Postgres
       // waits for its clients, which come back meanwhile.
       await daemon.compose('exec', '-T', name, 'sh', '-c', name === 'postgres' ? 'kill -QUIT 1' : 'kill -9 -1; kill 1')
@@ -159,7 +160,7 @@ describeWithEngine('docker compose up --build --wait', () => {
       const { rows } = await client.query("SELECT current_user AS role, has_schema_privilege('canvas', 'USAGE') AS canvas")
       await client.end()
       console.log(JSON.stringify({ ...rows[0], bus: new URL(read('nats_url')).username }))`
-    for (const name of ['gateway', 'lifecycle', 'models', 'scheduler']) {
+    for (const name of ['gateway', 'lifecycle', 'models', 'objects', 'scheduler']) {
       const { stdout } = await daemon.compose('exec', '-T', name, 'node', '--input-type=module', '--eval', look)
       expect(JSON.parse(stdout)).toEqual({ role: `svc_${name}`, canvas: name === 'lifecycle', bus: name })
     }

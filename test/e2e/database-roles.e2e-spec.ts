@@ -8,7 +8,7 @@ import { svc } from '../support/command.js'
 import { TestDaemon } from '../support/daemon.js'
 import { textOf } from '../support/daemon-processes.js'
 
-const services = ['gateway', 'lifecycle', 'models', 'scheduler']
+const services = ['gateway', 'lifecycle', 'models', 'objects', 'scheduler']
 
 /** Who is in the database, by what they call themselves. */
 const present = (daemon: TestDaemon): Promise<{ service: string; role: string }[]> =>

@@ -69,7 +69,7 @@ describe('a daemon that is killed after a commit and before its answer', () => {
     'crons.create': 'scheduler.crons',
     'crons.run': 'scheduler.fires',
   }
-  const schemas = ['canvas', 'gateway', 'scheduler']
+  const schemas = ['canvas', 'gateway', 'objects', 'scheduler']
 
   it.each(schemas)('has done what it is asked again, in %s, and does it no more', async (schema) => {
     const names = (Object.keys(stored) as OperationName[]).filter((name) => stored[name]?.startsWith(schema))

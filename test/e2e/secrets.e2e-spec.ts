@@ -145,7 +145,7 @@ describe('no credential, token of the owner, password or address of a server', (
 
   it('is in any table, but for the credential in encrypted form', async () => {
     const tables = await daemon.rows<{ name: string }>(
-      "SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables WHERE table_schema IN ('canvas', 'gateway', 'models', 'scheduler')",
+      "SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables WHERE table_schema IN ('canvas', 'gateway', 'models', 'objects', 'scheduler')",
     )
     expect(tables.length).toBeGreaterThan(10)
     for (const { name } of tables) {

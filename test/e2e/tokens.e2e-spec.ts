@@ -143,7 +143,7 @@ describe('no token that was shown', () => {
     expect(secrets.every((secret) => secret.length === 49)).toBe(true)
 
     const tables = await daemon.rows<{ name: string }>(
-      "SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables WHERE table_schema IN ('canvas', 'gateway', 'models', 'scheduler')",
+      "SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables WHERE table_schema IN ('canvas', 'gateway', 'models', 'objects', 'scheduler')",
     )
     const texts = await Promise.all(
       tables.map(async ({ name }) => {

@@ -30,7 +30,7 @@ export const expected = ({ on, passes }: Row, listener: 'owner' | 'app', caller:
   const forgiven = ['bearer', 'app', 'owner'].includes(passes.by)
   if (caller.kind === 'app' && caller.grantRevoked && !forgiven) return 'grant_revoked'
   if (passes.by === 'bearer') return 'pass'
-  if (caller.kind === 'pub') return 'publish_token_only'
+  if (caller.kind === 'pub') return passes.by === 'pubOr' ? 'pass' : 'publish_token_only'
   const itself = caller.kind === 'node' && caller.itself === true
   const holds = (scope: string): boolean => caller.kind === 'owner' || caller.scopes.includes(scope)
   switch (passes.by) {
@@ -50,6 +50,7 @@ export const expected = ({ on, passes }: Row, listener: 'owner' | 'app', caller:
     case 'selfOr':
       return itself || holds(passes.scope) ? 'pass' : withoutScope(caller)
     case 'scope':
+    case 'pubOr':
       return holds(passes.scope) ? 'pass' : withoutScope(caller)
   }
 }

@@ -23,6 +23,8 @@ const hints: Hints = {
   provider: 'openai',
   pane: '%1',
   pattern: 'x',
+  ref: 'nobody',
+  event: 'built',
   query: 'x',
   scopes: [],
   engine: 'exec',
@@ -32,6 +34,8 @@ const hints: Hints = {
   node_id: 'node_01jd0000000000000000000000',
   subscriber: 'node_01jd0000000000000000000000',
   publisher: 'node_01jd0000000000000000000001',
+  watcher: 'node_01jd0000000000000000000000',
+  source: 'nobody',
 }
 
 /** Bodies that a schema's types alone don't tell how to write. */
@@ -41,6 +45,9 @@ const bodies: Readonly<Record<string, Json>> = {
   'canvas.attentionCounts': { ids: [nobody] },
   'crons.create': { schedule: { every: 3600 }, action: { type: 'message', node_id: nobody, body: 'x' } },
   'crons.preview': { schedule: { every: 3600 } },
+  'customObjects.ack': { ids: ['dlv_01jd0000000000000000000000'] },
+  'customObjects.publish': { event: 'built', payload: null },
+  'customObjects.publishBatch': { events: [{ event: 'built', payload: null }] },
   'files.write': { path: '/tmp/x', content: 'x' },
   'human.requests.create': question,
   'human.requests.replace': { title: question.title, pages: question.pages },

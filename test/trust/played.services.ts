@@ -18,7 +18,7 @@ export interface PlayedNode {
 }
 
 const log = createLogger('played', 'silent')
-const played: readonly ServiceName[] = ['lifecycle', 'models', 'scheduler', 'host']
+const played: readonly ServiceName[] = ['lifecycle', 'models', 'scheduler', 'objects', 'host']
 
 /** What stands behind the edge, at its wire: knows whose tokens are whose, and tells of everything that reached it. */
 export class PlayedServices {

@@ -9,11 +9,12 @@ import type { Listener } from '../../libs/common/src/contract/index.js'
  * - `holder`: with any valid token of the owner's, an app's or a node's; the service confines what it sees.
  * - `owner`, `app`: that kind of token alone.
  * - `self`: a node on itself; `process`: and only its newest process; `paid`: and only while its app has its grant.
- * - `scope`: whoever holds it; `selfOr`: or a node on itself.
+ * - `scope`: whoever holds it; `selfOr`: or a node on itself; `pubOr`: or an object's publish token, confined to its object
+ *   by the service.
  */
 export type Passes =
   | { readonly by: 'anyone' | 'bearer' | 'holder' | 'owner' | 'app' | 'self' | 'process' | 'paid' }
-  | { readonly by: 'scope' | 'selfOr'; readonly scope: string }
+  | { readonly by: 'scope' | 'selfOr' | 'pubOr'; readonly scope: string }
 
 export interface Row {
   readonly on: readonly Listener[]
@@ -35,6 +36,9 @@ const selfOrAct = row({ by: 'selfOr', scope: 'svc:act' })
 const llm = row({ by: 'scope', scope: 'svc:llm' })
 /** "creating, pausing, resuming, running and deleting crons" */
 const schedule = row({ by: 'scope', scope: 'svc:schedule' })
+
+/** "`publish(ref, body)` sends one declared event; a custom object may publish with that token alone" */
+const publishing = row({ by: 'pubOr', scope: 'svc:act' })
 
 /** One row a route. */
 export const table: Readonly<Record<string, Row>> = {
@@ -169,6 +173,28 @@ export const table: Readonly<Record<string, Row>> = {
   'ledger.list': holder,
   // all of them at once
   'crons.poke': owner,
+
+  // custom objects: who registers and who consumes is the owner; which of them somebody else sees is their service's to say
+  'customObjects.register': owner,
+  'customObjects.update': owner,
+  'customObjects.rotate': owner,
+  'customObjects.unregister': owner,
+  'customObjects.receive': owner,
+  'customObjects.ack': owner,
+  'customObjects.pause': owner,
+  'customObjects.resume': owner,
+  'customObjects.deliveries.list': owner,
+  'customObjects.deliveries.replay': owner,
+  'customObjects.publish': publishing,
+  'customObjects.publishBatch': publishing,
+  'customObjects.list': holder,
+  'customObjects.retrieve': holder,
+  'customObjects.events.list': holder,
+  'customObjects.types': holder,
+  'customObjects.asyncapi': holder,
+  'canvas.watches.list': holder,
+  'canvas.watches.put': act,
+  'canvas.watches.delete': act,
 
   // models
   'llm.call': llm,

@@ -52,6 +52,7 @@ const keys: Partial<Record<ServiceName, Record<string, string>>> = {
   gateway: { 'node-token.key': key('node-token.key') },
   lifecycle: { 'node-token.key': key('node-token.key') },
   models: { 'credentials.key': key('credentials.key') },
+  objects: { 'signing.key': key('signing.key') },
 }
 for (const { name } of services) {
   hand(name, {

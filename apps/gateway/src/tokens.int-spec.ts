@@ -143,7 +143,7 @@ describe('minting a token', () => {
     }
     const secrets = [...made.map(({ token }) => token as string), two.owner].map((token) => token.split('_').at(-1)!)
     const tables = await two.database.query<{ name: string }>(
-      "SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables WHERE table_schema IN ('canvas', 'gateway', 'models', 'scheduler')",
+      "SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables WHERE table_schema IN ('canvas', 'gateway', 'models', 'objects', 'scheduler')",
     )
     expect(tables.length).toBeGreaterThan(10)
     for (const { name } of tables) {

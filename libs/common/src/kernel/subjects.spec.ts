@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { type Operation, operations, type ServiceName } from '../contract/index.js'
 import { mayPublish, permissionsOf, subjects } from './subjects.js'
 
-const services: readonly ServiceName[] = ['gateway', 'lifecycle', 'models', 'scheduler', 'host']
+const services: readonly ServiceName[] = ['gateway', 'lifecycle', 'models', 'scheduler', 'objects', 'host']
 
 const entry = (name: string, service: Operation['service']): Operation => ({
   name,
@@ -55,6 +55,7 @@ describe('permissions of a service', () => {
       'svc.inbox.gateway.>',
       'svc.inbox.lifecycle.>',
       'svc.inbox.scheduler.>',
+      'svc.inbox.objects.>',
       'svc.cmd.lifecycle.host.>',
       'svc.cancel.lifecycle.host',
     ])
@@ -66,6 +67,7 @@ describe('permissions of a service', () => {
       'svc.cmd.lifecycle.>',
       'svc.cmd.models.>',
       'svc.cmd.scheduler.>',
+      'svc.cmd.objects.>',
       'svc.cmd.host.*.bash.run',
       'svc.cmd.host.*.files.*',
     ])
@@ -75,6 +77,8 @@ describe('permissions of a service', () => {
       'svc.cmd.models.readiness',
       'svc.cmd.scheduler.node.ended',
       'svc.cmd.scheduler.node.succeeded',
+      'svc.cmd.objects.node.ended',
+      'svc.cmd.objects.node.succeeded',
     ])
     expect(sends('models')).toEqual(['svc.cmd.lifecycle.usage.record'])
   })
@@ -85,13 +89,36 @@ describe('permissions of a service', () => {
     expect(permissionsOf('scheduler').publish).toEqual([
       'svc.inbox.gateway.>',
       'svc.inbox.lifecycle.>',
+      'svc.inbox.objects.>',
       'svc.inbox.host.>',
       'svc.cmd.lifecycle.work.*',
       'svc.cmd.lifecycle.concern.set',
       'svc.cmd.host.*.bash.run',
+      'svc.cmd.objects.customObjects.publish',
       'svc.cancel.lifecycle.scheduler',
       'svc.cancel.host.*.scheduler',
+      'svc.cancel.objects.scheduler',
     ])
+  })
+
+  // It speaks to receivers outside. Of lifecycle it may read nodes, hand them mail and say what needs a person.
+  it('let objects ask lifecycle what nodes are and did and tell them of events, and a host for a program', () => {
+    const { publish, subscribe } = permissionsOf('objects')
+    expect(publish).toEqual([
+      'svc.inbox.gateway.>',
+      'svc.inbox.lifecycle.>',
+      'svc.inbox.scheduler.>',
+      'svc.inbox.host.>',
+      'svc.cmd.lifecycle.nodes.retrieve',
+      'svc.cmd.lifecycle.canvas.readEvents',
+      'svc.cmd.lifecycle.events.hand',
+      'svc.cmd.lifecycle.concern.set',
+      'svc.cmd.host.*.argv.run',
+      'svc.cancel.lifecycle.objects',
+      'svc.cancel.host.*.objects',
+      'svc.evt.objects.deliveries',
+    ])
+    expect(subscribe).toContain('svc.evt.objects.deliveries')
   })
 
   it('name commands that the contract has', () => {
@@ -110,6 +137,7 @@ describe('permissions of a service', () => {
       'svc.cancel.lifecycle.gateway',
       'svc.cancel.models.gateway',
       'svc.cancel.scheduler.gateway',
+      'svc.cancel.objects.gateway',
       'svc.cancel.host.*.gateway',
     ])
     expect(cancels('models')).toEqual(['svc.cancel.lifecycle.models'])

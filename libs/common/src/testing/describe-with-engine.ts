@@ -1,4 +1,4 @@
-import { describe, it } from '@jest/globals'
+import { describe } from '@jest/globals'
 
 /** A suite that needs what not every machine has; left out without it, and said so. */
 export const describeWhere = (possible: boolean, needed: string, name: string, suite: () => void): void => {
@@ -17,16 +17,3 @@ export const describeWhere = (possible: boolean, needed: string, name: string, s
  */
 export const describeWithEngine = (name: string, suite: () => void): void =>
   describeWhere(process.env.SVC_TEST_ENGINE === 'yes', 'a container engine', name, suite)
-
-/** Services whose rights the issue of trust names and that come later. */
-const planned = ['scheduler', 'objects']
-
-/**
- * What those services that are not there yet are to be held to: reported as left out, never as passed. A suite that is made
- * of the list of services holds them to it as soon as they are in it.
- */
-export const notYetApplicable = (there: readonly string[], claim: string): void => {
-  for (const service of planned.filter((name) => !there.includes(name))) {
-    it.todo(`${service} ${claim} [not yet applicable: there is no ${service} yet]`)
-  }
-}

@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { connect, type NatsConnection, PermissionViolationError } from '@nats-io/transport-node'
 import type { ServiceName } from '../../contract/define.js'
 import { joinBus } from '../../testing/bus.js'
-import { notYetApplicable } from '../../testing/describe-with-engine.js'
 import { natsUrlAs, natsUrlOf, testNats } from '../../testing/nats.js'
 import { waitFor } from '../../testing/wait-for.js'
 import { busServices, permissionsOf, subjects } from '../subjects.js'
@@ -134,6 +133,4 @@ describe('the bus', () => {
     }
     await expect(open(natsUrlOf(`nats://${host}`, -1))).rejects.toThrow()
   })
-
-  notYetApplicable(busServices, 'speaks and hears within its subjects alone')
 })

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { type AdminConnection, openAdmin } from '#common/testing/admin-connection.js'
 import { type TestDatabase, testDatabase, withDatabase } from '#common/testing/database.js'
-import { notYetApplicable } from '#common/testing/describe-with-engine.js'
 import { serviceRoles } from './service-roles.js'
 
 // Done when: "gateway, scheduler, objects, models and a broker can each be shown unable to write the canvas". The suite is
@@ -212,6 +211,4 @@ describe('the list of roles', () => {
     )
     expect(writers).toEqual([{ grantee: new URL(store.urlFor('lifecycle')).username }])
   })
-
-  notYetApplicable(withServices, 'can write the canvas in no way')
 })

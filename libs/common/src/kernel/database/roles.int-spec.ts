@@ -144,13 +144,13 @@ describe('a server of somebody else’s', () => {
     const mine = nameOf(store.url)
     await admin.run(`CREATE ROLE ${account} LOGIN PASSWORD 'pw'; ALTER DATABASE ${store.name} OWNER TO ${account}`)
     await admin.run(`DO $$ DECLARE o record; BEGIN
-      FOR o IN SELECT nspname FROM pg_namespace WHERE nspname IN ('canvas', 'gateway', 'models', 'scheduler') LOOP
+      FOR o IN SELECT nspname FROM pg_namespace WHERE nspname IN ('canvas', 'gateway', 'models', 'objects', 'scheduler') LOOP
         EXECUTE format('ALTER SCHEMA %I OWNER TO ${account}', o.nspname); END LOOP;
       FOR o IN SELECT c.oid::regclass AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-               WHERE nspname IN ('canvas', 'gateway', 'models', 'scheduler') AND relkind = 'r' LOOP
+               WHERE nspname IN ('canvas', 'gateway', 'models', 'objects', 'scheduler') AND relkind = 'r' LOOP
         EXECUTE format('ALTER TABLE %s OWNER TO ${account}', o.name); END LOOP;
       FOR o IN SELECT p.oid::regprocedure AS name FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-               WHERE nspname IN ('canvas', 'gateway', 'models', 'scheduler') LOOP
+               WHERE nspname IN ('canvas', 'gateway', 'models', 'objects', 'scheduler') LOOP
         EXECUTE format('ALTER FUNCTION %s OWNER TO ${account}', o.name); END LOOP;
       END $$`)
     expect(mine).not.toBe(account)
