@@ -7,6 +7,9 @@ export const pascal = (name) =>
     .map((part) => part[0].toUpperCase() + part.slice(1))
     .join('')
 
+/** `customObjects` → `custom-objects`. */
+export const kebab = (name) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
 /** Operations that an HTTP client can call, typed or not. */
 export const routesOf = (contract) => contract.operations.filter(({ kind }) => kind === 'route' || kind === 'untyped')
 

@@ -1,5 +1,8 @@
 // The SDK's resource classes, one a namespace, and the tree that the client hangs them in.
-import { docComment, header, pascal, routesOf } from './names.mjs'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../files.mjs'
+import { docComment, header, kebab, pascal, routesOf } from './names.mjs'
 import { fieldsOf } from './schemas.mjs'
 import { entryOfPage, facts, typeOf } from './sdk-types.mjs'
 
@@ -14,7 +17,7 @@ export function resourceClasses(contract, schemas) {
     return `export class ${classOf(namespace)} extends Resource {${methods.length ? `\n${methods.join('\n')}` : ''}}\n`
   })
   return `${header}import type { PageList } from '../page.js'
-import type { RequestOptions, StreamOptions } from '../options.js'
+import type { ReceiveOptions, RequestOptions, StreamOptions } from '../options.js'
 import { Resource } from '../resource.js'
 import type { EventStream } from '../event-stream.js'
 import type { Feed } from '../feed.js'
@@ -31,7 +34,7 @@ ${classes.join('\n')}`
 /** The namespaces as properties; those with composed methods are taken from `composed/`. */
 export function namespaceTree(contract) {
   const namespaces = namespacesOf(contract)
-  const composed = namespaces.filter((namespace) => isComposed(contract, namespace))
+  const composed = namespaces.filter(isComposed)
   const nested = (namespace) => namespaces.filter((other) => parentOf(other) === namespace)
   const usedOf = (namespace) => (composed.includes(namespace) ? pascal(namespace) : classOf(namespace))
   const branchOf = (namespace) => (nested(namespace).length ? `${pascal(namespace)}Namespace` : usedOf(namespace))
@@ -46,7 +49,7 @@ export function namespaceTree(contract) {
     })
   const top = namespaces.filter((namespace) => !namespace.includes('.'))
   const plain = namespaces.filter((namespace) => !composed.includes(namespace)).map(classOf)
-  return `${header}${composed.map((name) => `import { ${pascal(name)} } from '../composed/${name}.js'\n`).join('')}import type { Transport } from '../transport.js'
+  return `${header}${composed.map((name) => `import { ${pascal(name)} } from '../composed/${kebab(name)}.js'\n`).join('')}import type { Transport } from '../transport.js'
 import { ${plain.sort().join(', ')} } from './resources.js'
 
 ${branches.join('\n')}
@@ -66,7 +69,9 @@ function methodOf(operation, schemas, imports, queries) {
     if (name) imports.add(name)
     return name
   }
-  const { name, summary, description, params, query, body, response, item } = operation
+  const { name, summary, description, params, body, response, item, replays } = operation
+  // its position, the one thing that it can be asked for, is among the options
+  const query = replays ? undefined : operation.query
   const path = fieldsOf(params)
   const fields = fieldsOf(query)
   const answer = operation.answer ?? 'json'
@@ -81,7 +86,7 @@ function methodOf(operation, schemas, imports, queries) {
   const args = path.map(({ name: param }) => `${param}: string`)
   if (bodyType) args.push(`body: ${bodyType}`)
   if (queryName) args.push(`query${needsQuery ? '' : '?'}: ${queryName}`)
-  args.push(`options?: ${answer === 'json' ? 'RequestOptions' : 'StreamOptions'}`)
+  args.push(`options?: ${replays ? 'ReceiveOptions' : answer === 'json' ? 'RequestOptions' : 'StreamOptions'}`)
   const parts = ['params', 'query', 'body'].filter((part) => ({ params, query: queryName, body })[part])
   const given = parts.map((part) =>
     part === 'params' ? `params: { ${path.map(({ name: param }) => param).join(', ')} }` : part,
@@ -100,6 +105,7 @@ function methodOf(operation, schemas, imports, queries) {
   return `${doc}  ${leaf(name)}(${args.join(', ')}): ${type} {\n    return this.${how}(${call})\n  }\n`
 
   function returned() {
+    if (replays) return [`EventStream<${itemType}>`, `received<${itemType}>`]
     if (answer === 'stream') return [`EventStream<${itemType}>`, `streamed<${itemType}>`]
     if (answer === 'negotiated') return [`Feed<${itemType}>`, `fed<${itemType}>`]
     if (entry) {
@@ -132,8 +138,8 @@ function namespacesOf(contract) {
   return [...found].sort()
 }
 
-const isComposed = (contract, namespace) =>
-  contract.operations.some(({ kind, name }) => kind === 'composed' && parentOf(name) === namespace)
+/** Whether some of its methods are written by hand. */
+const isComposed = (namespace) => existsSync(join(root, 'libs/sdk/src/composed', `${kebab(namespace)}.ts`))
 const parentOf = (name) => name.split('.').slice(0, -1).join('.')
 const leaf = (name) => name.split('.').at(-1)
 const classOf = (namespace) => `${pascal(namespace)}Routes`

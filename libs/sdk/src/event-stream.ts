@@ -24,11 +24,13 @@ export interface StreamSource {
   readonly after?: string | undefined
   /** Whether a connection that broke is made anew, from the last id; else the failure is thrown. */
   readonly resumes: boolean
+  /** Whether each connection begins with all that is owed: then its ids go back, and what comes again is given again. */
+  readonly replays?: boolean
 }
 
 /**
  * Items of a stream of events. It connects when it is iterated, reconnects by itself after the last event that it gave,
- * gives each event once, and ends when the daemon says so (one that merely restarts is waited for). Leaving the loop closes the connection.
+ * gives each event once (unless it replays what is owed), and ends when the daemon says so (one that merely restarts is waited for). Leaving the loop closes the connection.
  *
  * Iterating throws an error of the daemon that trying again won't help; the last failure after `maxRetries` failed
  * connections in a row; and the signal's reason once it is aborted.
@@ -80,11 +82,11 @@ export class EventStream<T> implements AsyncIterable<T> {
           if (event.name === 'error') throw errorOfEvent(event)
           if (!this.#isNew(event)) continue
           if (event.data === '') {
-            this.#lastId = event.id ?? this.#lastId
+            this.#moveTo(event.id)
             continue
           }
           const item = parsed(event) as T
-          if (event.id !== undefined) this.#lastId = event.id
+          this.#moveTo(event.id)
           watch.hold()
           yield item
           watch.heard()
@@ -103,15 +105,26 @@ export class EventStream<T> implements AsyncIterable<T> {
   }
 
   #open(request: Outgoing, connection: Limit): Promise<ReadableStream<Uint8Array>> {
-    const resume: Record<string, string> = this.#lastId === undefined ? {} : { 'last-event-id': this.#lastId }
+    const { replays, after } = this.#source
+    const from = replays && after === undefined ? undefined : this.#lastId
+    const resume: Record<string, string> = from === undefined ? {} : { 'last-event-id': from }
     return this.#source.transport.open({ ...request, headers: { ...request.headers, ...resume } }, connection)
   }
 
   /** A durable event's id is a number that only grows; deltas carry other ids, and snapshots repeat one on purpose. */
   #isNew({ id, name }: ServerSentEvent): boolean {
-    if (id === undefined || !/^\d+$/.test(id) || /(^|\.)snapshot$/.test(name)) return true
+    if (this.#source.replays || id === undefined || !/^\d+$/.test(id) || /(^|\.)snapshot$/.test(name)) return true
+    return this.#isAhead(id)
+  }
+
+  #isAhead(id: string): boolean {
     const last = /^\d+/.exec(this.#lastId ?? '')?.[0]
     return last === undefined || BigInt(id) > BigInt(last)
+  }
+
+  /** Never back to where what is replayed stands. */
+  #moveTo(id: string | undefined): void {
+    if (id !== undefined && (!this.#source.replays || this.#isAhead(id))) this.#lastId = id
   }
 
   /** A request that can't be resumed is repeated only when it was refused outright. */

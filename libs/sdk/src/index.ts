@@ -9,7 +9,7 @@ export { type CodeFacts, type ErrorCode, type ErrorKind, errorCodes, errorKinds 
 export type * from './generated/resources.js'
 export type * from './generated/types.js'
 export { version } from './generated/version.js'
-export type { ClientOptions, RequestOptions, StreamOptions } from './options.js'
+export type { ClientOptions, ReceiveOptions, RequestOptions, StreamOptions } from './options.js'
 export { type Page, PageList } from './page.js'
 export type { Method } from './route.js'
 export type { JsonSchema, ResultSchema, StandardSchema } from './schema.js'

@@ -29,3 +29,9 @@ export interface StreamOptions {
   /** Start after the event with this id. */
   after?: string
 }
+
+/** Last argument of a method whose stream begins with all that is owed, on every connect. */
+export interface ReceiveOptions extends Omit<StreamOptions, 'after'> {
+  /** A position: what is behind it comes too, though it is acknowledged. It hides nothing. */
+  after?: number
+}

@@ -1,7 +1,7 @@
 import { EventStream, type StreamSource } from './event-stream.js'
 import { Feed } from './feed.js'
 import { type RouteName, routes } from './generated/routes.js'
-import type { RequestOptions, StreamOptions } from './options.js'
+import type { ReceiveOptions, RequestOptions, StreamOptions } from './options.js'
 import { type Page, PageList } from './page.js'
 import { pathOf, queryString, type Route } from './route.js'
 import type { Outgoing, Transport } from './transport.js'
@@ -49,6 +49,16 @@ export abstract class Resource {
 
   protected streamed<T>(name: RouteName, given: Arguments<StreamOptions>): EventStream<T> {
     return new EventStream<T>(this.#source(name, given))
+  }
+
+  /** A stream that begins with all that is owed, whenever it connects. */
+  protected received<T>(name: RouteName, given: Arguments<ReceiveOptions>): EventStream<T> {
+    const { after, ...options } = given.options ?? {}
+    return new EventStream<T>({
+      ...this.#source(name, { ...given, options }),
+      after: after === undefined ? undefined : String(after),
+      replays: true,
+    })
   }
 
   protected fed<T>(name: RouteName, given: Arguments<StreamOptions>): Feed<T> {

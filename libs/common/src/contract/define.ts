@@ -72,7 +72,7 @@ export interface Operation<
   readonly repeats?: string
   /** Bytes of body that the route takes; 1 MiB unless named. */
   readonly bodyLimit?: number
-  /** Of a stream that begins with all that is owed on every connect: a client that comes back names no position. */
+  /** Of a stream that begins with all that is owed on every connect: a client names a position only if its caller does. */
   readonly replays?: true
   /** Longest time in ms that the operation may take before it answers; 10,000 unless named. */
   readonly timeout?: number

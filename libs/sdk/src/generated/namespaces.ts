@@ -2,9 +2,10 @@
 
 import { Auth } from '../composed/auth.js'
 import { Canvas } from '../composed/canvas.js'
+import { CustomObjects } from '../composed/custom-objects.js'
 import { Nodes } from '../composed/nodes.js'
 import type { Transport } from '../transport.js'
-import { AppsGrantRoutes, AppsRoutes, AuditRoutes, BashRoutes, CanvasHistoryRoutes, CanvasWatchesRoutes, CronsRoutes, CustomObjectsDeliveriesRoutes, CustomObjectsEventsRoutes, CustomObjectsRoutes, FilesRoutes, GrantRoutes, HealthRoutes, HumanRequestsRoutes, HumanRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes, TokensRoutes } from './resources.js'
+import { AppsGrantRoutes, AppsRoutes, AuditRoutes, BashRoutes, CanvasHistoryRoutes, CanvasWatchesRoutes, CronsRoutes, CustomObjectsDeliveriesRoutes, CustomObjectsEventsRoutes, FilesRoutes, GrantRoutes, HealthRoutes, HumanRequestsRoutes, HumanRoutes, ModelsConfigRoutes, ModelsCredentialsRoutes, ModelsRoutes, NodesJobsRoutes, NodesReportsRoutes, NodesResultRoutes, NodesWorktreeRoutes, ProfilesRoutes, SystemRoutes, TokensRoutes } from './resources.js'
 
 export class NodesNamespace extends Nodes {
   readonly jobs = new NodesJobsRoutes(this.transport)
@@ -22,7 +23,7 @@ export class HumanNamespace extends HumanRoutes {
   readonly requests = new HumanRequestsRoutes(this.transport)
 }
 
-export class CustomObjectsNamespace extends CustomObjectsRoutes {
+export class CustomObjectsNamespace extends CustomObjects {
   readonly deliveries = new CustomObjectsDeliveriesRoutes(this.transport)
   readonly events = new CustomObjectsEventsRoutes(this.transport)
 }

@@ -1,7 +1,7 @@
 // Made from the contract by `npm run gen`. Do not edit.
 
 import type { PageList } from '../page.js'
-import type { RequestOptions, StreamOptions } from '../options.js'
+import type { ReceiveOptions, RequestOptions, StreamOptions } from '../options.js'
 import { Resource } from '../resource.js'
 import type { EventStream } from '../event-stream.js'
 import type { Feed } from '../feed.js'
@@ -263,11 +263,6 @@ export interface CustomObjectsListQuery {
   after?: string
   /** Only those of this application; at most 128 characters. */
   app_id?: string
-}
-
-export interface CustomObjectsReceiveQuery {
-  /** The `seq` of a delivery; `Last-Event-ID` says the same; at least 0. */
-  after?: number
 }
 
 export interface CustomObjectsDeliveriesListQuery {
@@ -780,8 +775,8 @@ export class CustomObjectsRoutes extends Resource {
    *
    * `GET /v1/custom-objects/{ref}/receive`; may answer `not_found`, `receiver_unfit`, `cursor_expired`
    */
-  receive(ref: string, query?: CustomObjectsReceiveQuery, options?: StreamOptions): EventStream<Delivery> {
-    return this.streamed<Delivery>('customObjects.receive', { params: { ref }, query, options })
+  receive(ref: string, options?: ReceiveOptions): EventStream<Delivery> {
+    return this.received<Delivery>('customObjects.receive', { params: { ref }, options })
   }
 
   /**

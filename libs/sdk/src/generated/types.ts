@@ -1670,6 +1670,8 @@ export interface MailEntry {
   }
   /** Read each at `GET /v1/nodes/{id}/attachments/{attachment_id}`. */
   attachments?: Attachment[]
+  /** W3C trace context of the request that it comes of: whoever works at it goes on with that trace. */
+  traceparent?: string
   /** RFC 3339 time in UTC with milliseconds. */
   created_at: string
 }
