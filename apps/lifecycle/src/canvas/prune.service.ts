@@ -103,7 +103,8 @@ export class PruneService {
   private async drop(tx: Tx, old: Old, ids: readonly string[]): Promise<Prunable[]> {
     const rows = await this.repository.remove(tx, old, ids)
     const updated_at = new Date(this.clock.now())
-    for (const { id, version } of rows) tx.deliver(nodeEnded({ id, version, updated_at }, 'pruned'))
+    const messages = rows.flatMap(({ id, version }) => nodeEnded({ id, version, updated_at }, 'pruned'))
+    for (const message of messages) tx.deliver(message)
     return rows
   }
 }

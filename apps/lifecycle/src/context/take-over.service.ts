@@ -55,7 +55,7 @@ export class TakeOver {
     await this.moveChildren(ctx, old, root)
     this.successions.moveUnreadMail(ctx.tx, old.id, root.id)
     this.questions.handOver(ctx.tx, old.id, root.id)
-    ctx.tx.deliver(nodeSucceeded(old.id, root.id, new Date(this.clock.now())))
+    for (const message of nodeSucceeded(old.id, root.id, new Date(this.clock.now()))) ctx.tx.deliver(message)
     this.begin(ctx, root, await this.taskOf(ctx, root))
     if (root.broker_state !== 'bound') return
     await this.kickoffs.write(ctx, root)

@@ -48,7 +48,6 @@ const write = async (sql: string) => {
 const resting = async () => {
   const { node, broker, assignment } = await lifecycle.running({ lifecycle: 'resident' })
   await broker.turn(1, assignment.mail)
-  await lifecycle.host.exit(node.id)
   return lifecycle.until(node.id, 'idle')
 }
 

@@ -203,7 +203,7 @@ export class Engagements {
   finalize(ctx: TxContext, node: NodeRecord, how: { replaced?: true } = {}): NodeRecord {
     const done = this.transitions.move(ctx, node, 'finalize', { fault: null })
     ctx.tx.emit({ nodeId: node.id, type: 'node.done', data: { engagement: done.engagement } })
-    if (!how.replaced) ctx.tx.deliver(nodeEnded(done, 'finalized'))
+    if (!how.replaced) for (const message of nodeEnded(done, 'finalized')) ctx.tx.deliver(message)
     this.settle(ctx, node.id)
     return done
   }
@@ -234,7 +234,7 @@ export class Engagements {
     const { node } = family
     const canceled = this.transitions.move(ctx, node, 'cancel', { fault: null })
     ctx.tx.emit({ nodeId: node.id, type: 'node.canceled', data: { engagement: canceled.engagement } })
-    ctx.tx.deliver(nodeEnded(canceled, 'canceled'))
+    for (const message of nodeEnded(canceled, 'canceled')) ctx.tx.deliver(message)
     this.notify(ctx, family, {
       tier: 'urgent',
       kind: 'notice',

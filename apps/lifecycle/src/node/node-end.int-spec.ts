@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { contract, type InputOf } from '#common/contract/index.js'
 import { Database } from '#common/kernel/database/database.js'
 import { SvcError } from '#common/kernel/errors.js'
@@ -8,13 +8,18 @@ import { LifecycleUnderTest } from '../../../../test/support/lifecycle-service.j
 
 const ended = contract['scheduler.node.ended']
 const succeeded = contract['scheduler.node.succeeded']
+const watcherEnded = contract['objects.node.ended']
+const watcherSucceeded = contract['objects.node.succeeded']
 type Ended = InputOf<typeof ended>
 type Succeeded = InputOf<typeof succeeded>
 
 let lifecycle: LifecycleUnderTest
 let scheduler: TestPeer | undefined
+let objects: TestPeer | undefined
 let told: Ended[] = []
 let followed: Succeeded[] = []
+/** The same, as those are told who keep watches. */
+let toldObjects: (Ended | Succeeded)[] = []
 
 const joinScheduler = async (refuse?: () => SvcError): Promise<void> => {
   scheduler = await joinBus(lifecycle.nats, 'scheduler', {
@@ -32,24 +37,42 @@ const joinScheduler = async (refuse?: () => SvcError): Promise<void> => {
     } as never,
   })
 }
-const leaveScheduler = async (): Promise<void> => {
-  await scheduler?.close()
-  scheduler = undefined
+const joinObjects = async (): Promise<void> => {
+  objects = await joinBus(lifecycle.nats, 'objects', {
+    operations: [watcherEnded, watcherSucceeded],
+    handlers: {
+      [watcherEnded.name]: async (_ctx: unknown, input: Ended) => {
+        toldObjects.push(input)
+        return { removed: 0 }
+      },
+      [watcherSucceeded.name]: async (_ctx: unknown, input: Succeeded) => {
+        toldObjects.push(input)
+        return { moved: 0 }
+      },
+    } as never,
+  })
 }
 beforeAll(async () => {
   lifecycle = await LifecycleUnderTest.start()
 })
+beforeEach(joinObjects)
 afterEach(async () => {
-  await leaveScheduler()
+  await Promise.all([scheduler?.close(), objects?.close()])
+  scheduler = undefined
+  objects = undefined
   told = []
   followed = []
+  toldObjects = []
 })
 afterAll(() => lifecycle.stop())
 
 const rows = <T>(sql: string, values: unknown[] = []) => lifecycle.service.app.get(Database).query<T>(sql, values)
-const waiting = () => rows('SELECT key FROM canvas.outbox WHERE acknowledged_at IS NULL')
+const waiting = () => rows("SELECT key FROM canvas.outbox WHERE acknowledged_at IS NULL AND target = 'scheduler'")
 const allTold = () =>
-  waitFor(async () => (await waiting()).length === 0, { what: 'all ends to be told', timeout: 15_000 })
+  waitFor(async () => (await rows('SELECT 1 FROM canvas.outbox WHERE acknowledged_at IS NULL')).length === 0, {
+    what: 'all ends to be told',
+    timeout: 15_000,
+  })
 const hows = () => told.map(({ node_id, how }) => `${node_id} ${how}`).sort()
 
 describe('the end of a node', () => {
@@ -110,6 +133,27 @@ describe('the end of a node', () => {
       'scheduler.node.ended:%:pruned:%',
     ])
     expect(made).toHaveLength(1)
+  })
+
+  it('is told to those who keep watches as it is to those who keep schedules', async () => {
+    await joinScheduler()
+    const { node } = await lifecycle.running({ lifecycle: 'resident' })
+    const { node: next } = await lifecycle.call('nodes.recycle', { id: node.id })
+    await lifecycle.call('nodes.cancel', { id: next.id })
+    await allTold()
+    const keyless = (all: readonly (Ended | Succeeded)[]) => all.map(({ source_event: _, ...rest }) => rest)
+    expect(keyless(toldObjects)).toEqual(expect.arrayContaining(keyless([...told, ...followed])))
+    expect(toldObjects).toHaveLength(2)
+  })
+
+  it('waits for either alone: what one of them has not taken holds up nothing for the other', async () => {
+    const { id } = await lifecycle.create()
+    await lifecycle.call('nodes.cancel', { id })
+    await waitFor(() => toldObjects.length === 1, { what: 'those who keep watches to be told' })
+    expect(await waiting()).toHaveLength(1)
+    await joinScheduler()
+    await allTold()
+    expect(hows()).toEqual([`${id} canceled`])
   })
 
   it('is not told of a recycled root, whose work goes on: who follows it is', async () => {

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { type CallOf, contract } from '#common/contract/index.js'
 import { Bus } from '#common/kernel/bus/bus.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import { systemContext } from '#common/kernel/context.js'
@@ -9,13 +8,11 @@ import { OutboxRelay } from '#common/kernel/database/outbox-relay.js'
 import { hasCode } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { LOG } from '#common/kernel/service.js'
-
-const ended = contract['scheduler.node.ended']
-const succeeded = contract['scheduler.node.succeeded']
+import { type NodeMessage, nodeMessages } from './node-end.message.js'
 
 /**
- * Tells the scheduler which nodes have ended or given their place to others, until it has said that it knows. Runs in the
- * process that leads alone.
+ * Tells those who keep something with nodes which have ended or given their place to others, until each has said that it
+ * knows. Runs in the process that leads alone.
  */
 @Injectable()
 export class NodeEndRelay {
@@ -43,12 +40,11 @@ export class NodeEndRelay {
 
   private async deliver(message: DueMessage): Promise<void> {
     const { key, type, payload } = message
-    const by = systemContext('lifecycle')
+    const operation = nodeMessages.find(({ name }) => name === type)
+    // of a later version that was taken back: nobody here can say it any more
+    if (!operation) return this.log.error({ key, type }, 'a message that nobody knows was dropped')
     try {
-      if (type === ended.name) await this.bus.call(ended, by, payload as CallOf<typeof ended>)
-      else if (type === succeeded.name) await this.bus.call(succeeded, by, payload as CallOf<typeof succeeded>)
-      // of a later version that was taken back: nobody here can say it any more
-      else this.log.error({ key, type }, 'a message that nobody knows was dropped')
+      await this.bus.call(operation, systemContext('lifecycle'), payload as NodeMessage)
     } catch (error) {
       // it can never be read: sending it again would not help
       if (!hasCode(error, 'validation_failed')) throw error

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common'
-import type { Context } from '#common/kernel/context.js'
+import type { Actor, Context } from '#common/kernel/context.js'
 import type { Reader } from '#common/kernel/database/tx.js'
 import { SvcError } from '#common/kernel/errors.js'
 import type { NodeRecord } from './node.record.js'
@@ -8,6 +8,10 @@ import { NodeRepository } from './node.repository.js'
 const hidden = (id: string): never => {
   throw new SvcError('not_found', `There is no node ${id}.`, { resource: 'node', id })
 }
+
+/** Whether its scopes open the nodes of another application than its own; of their family nothing but itself covers one. */
+export const readsNodesOf = ({ appId, scopes }: Actor, app: string | null): boolean =>
+  app !== null && app !== appId && scopes.includes(`svc:objects:read:app:${app}`)
 
 /** Which nodes a caller may reach. "Missing" and "not yours" answer alike. */
 @Injectable()
@@ -26,6 +30,11 @@ export class NodeAccess {
       if (row.id === nodeId || (await this.nodes.isWithin(reader, row.id, nodeId))) return
     } else if (appId !== undefined && row.app_id === appId && (profile ?? row.profile) === row.profile) return
     hidden(row.id)
+  }
+
+  /** To read and nothing else: its own, and what its scopes open of another application. @throws SvcError not_found */
+  async requireReadable(ctx: Context, reader: Reader, row: NodeRecord): Promise<void> {
+    if (!readsNodesOf(ctx.actor, row.app_id)) await this.requireOwn(ctx, reader, row)
   }
 
   /** A node may write to anybody in its tree: its parent, its siblings, its children. @throws SvcError not_found */

@@ -51,7 +51,7 @@ export class NodeService {
 
   async retrieve(ctx: Context, id: string): Promise<Node> {
     const row = await this.nodes.view(this.database, id, hangingSince(this.clock.now()))
-    await this.access.requireOwn(ctx, this.database, row)
+    await this.access.requireReadable(ctx, this.database, row)
     return this.show(row, row.attention)
   }
 

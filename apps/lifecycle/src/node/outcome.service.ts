@@ -35,7 +35,7 @@ export class OutcomeService {
     let checked = false
     return this.polls.until(id, { seconds: wait ?? 0, signal: ctx.signal }, async (last) => {
       const node = await this.nodes.get(this.database, id)
-      if (!checked) await this.access.requireOwn(ctx, this.database, node)
+      if (!checked) await this.access.requireReadable(ctx, this.database, node)
       checked = true
       return isSettled(node) || last ? this.assemble(this.database, node) : undefined
     })
