@@ -170,7 +170,7 @@ describeWithEngine('docker compose up --build --wait', () => {
     const { stdout } = await daemon.compose('exec', '-T', 'host', 'sh', '-c', 'ls /secrets; env')
 
     expect(stdout).toMatch(/^nats_url\n/)
-    expect(stdout).not.toMatch(/DATABASE_URL|REDIS_URL|CREDENTIALS_KEY|NODE_TOKEN_KEY/)
+    expect(stdout).not.toMatch(/DATABASE_URL|REDIS_URL|CREDENTIALS_KEY|NODE_TOKEN_KEY|SIGNING_KEY/)
   })
 
   it('gives each node an account of its own, which reads neither that credential nor another node', async () => {

@@ -21,7 +21,7 @@ export class AttachmentService {
 
   /** @throws SvcError not_found, also for an attachment of another node */
   async retrieve(ctx: Context, input: InputOf<typeof retrieve>): Promise<OutputOf<typeof retrieve>> {
-    await this.access.requireOwn(ctx, this.database, await this.nodes.get(this.database, input.id))
+    await this.access.requireReadable(ctx, this.database, await this.nodes.get(this.database, input.id))
     const found = await this.attachments.find(this.database, input.id, input.attachment_id)
     if (!found) {
       throw new SvcError('not_found', `There is no attachment ${input.attachment_id} of this node.`, {

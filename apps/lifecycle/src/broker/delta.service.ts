@@ -33,7 +33,7 @@ export class DeltaService {
 
   async inProgress(ctx: Context, { id }: InputOf<typeof inProgress>): Promise<OutputOf<typeof inProgress>> {
     if (ctx.actor.kind !== 'system') {
-      await this.access.requireOwn(ctx, this.database, await this.nodes.get(this.database, id))
+      await this.access.requireReadable(ctx, this.database, await this.nodes.get(this.database, id))
     }
     return { parts: this.store.of(id) }
   }

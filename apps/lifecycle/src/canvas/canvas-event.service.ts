@@ -97,7 +97,7 @@ export class CanvasEventService {
     if (top === undefined)
       return { types, ...(kind !== 'owner' && kind !== 'system' && { appId: appId ?? '', profile }) }
     const node = await this.nodes.get(this.database, top)
-    await this.access.requireOwn(ctx, this.database, node)
+    await this.access.requireReadable(ctx, this.database, node)
     // what a root took over from another one has its earlier events in the tree of that one
     const isWholeTree = node.id === node.root_id && node.succeeds === null
     return { types, ...(isWholeTree ? { rootId: node.id } : { topId: node.id }) }

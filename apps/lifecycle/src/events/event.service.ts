@@ -42,7 +42,7 @@ export class EventService {
   async read(ctx: Context, { id, tree, after, limit }: InputOf<typeof read>): Promise<OutputOf<typeof read>> {
     // the status first: when it is an ended one, the page read after it has the events that led there
     const node = await this.nodes.get(this.database, id)
-    if (ctx.actor.kind !== 'system') await this.access.requireOwn(ctx, this.database, node)
+    if (ctx.actor.kind !== 'system') await this.access.requireReadable(ctx, this.database, node)
     const ended = tree ? await this.nodes.isTreeEnded(this.database, id) : isEnded(node)
     const settled =
       ended &&

@@ -108,7 +108,7 @@ export class FaultService {
   }
 
   async list(ctx: Context, input: InputOf<typeof list>): Promise<OutputOf<typeof list>> {
-    await this.access.requireOwn(ctx, this.database, await this.nodes.get(this.database, input.id))
+    await this.access.requireReadable(ctx, this.database, await this.nodes.get(this.database, input.id))
     const rows = await this.faults.page(this.database, input.id, readCursor(input.after), input.limit + 1)
     const page = pageOf(rows, input.limit, ({ since, ord }) => cursorAfter(new Date(since), String(ord)))
     return { ...page, data: page.data.map(({ ord: _, ...episode }) => episode) }

@@ -6,7 +6,7 @@ import { failure } from '#common/kernel/bus/bus.fixture.js'
 import { appPrincipal, type Context, systemContext } from '#common/kernel/context.js'
 import { newId } from '#common/kernel/ids.js'
 import { waitFor } from '#common/testing/wait-for.js'
-import { LifecycleUnderTest, ownerContext } from '../../../../test/support/lifecycle-service.js'
+import { LifecycleUnderTest, nodeContext, ownerContext } from '../../../../test/support/lifecycle-service.js'
 
 const scopes = ['svc:act', 'svc:files:rw:user:/tmp', 'svc:llm', 'svc:schedule']
 const page = { id: 'a', kind: 'notify', title: 'A' }
@@ -159,6 +159,58 @@ describe('the node of another app', () => {
   it.each(['retrieve', 'replace', 'cancel'])('keeps its questions: human.requests.%s', async (verb) => {
     expect((await failure(call(entry(`human.requests.${verb}`), { id: question }))).code).toBe('not_found')
     expect((await lifecycle.call('human.requests.retrieve', { id: question }, other)).status).toBe('pending')
+  })
+})
+
+describe('with svc:objects:read of another app', () => {
+  const reader = (by: Context): Context => ({
+    ...by,
+    actor: { ...by.actor, scopes: [...scopes, `svc:objects:read:app:${other.actor.appId}`] },
+  })
+  const reads = [
+    'nodes.retrieve',
+    'nodes.outcome',
+    'nodes.reports.list',
+    'nodes.jobs.list',
+    'nodes.faults.list',
+  ] as const
+
+  it('its nodes are read, by an app and by a node of it', async () => {
+    const byNode: Context = {
+      ...nodeContext(mine, 1),
+      actor: { ...nodeContext(mine, 1).actor, appId: ctx.actor.appId },
+    }
+    for (const by of [reader(ctx), reader(byNode)]) {
+      for (const name of reads) await call(entry(name), { id: theirs }, by)
+      await call(entry('nodes.wait'), { id: theirs, status: ['active'] }, by)
+      for (const given of [{ app: other.actor.appId }, { under: theirs }])
+        expect(await call(entry('nodes.list'), given, by)).toMatchObject({ data: [{ id: theirs }] })
+      const { events } = await lifecycle.call('lifecycle.node.readEvents', { id: theirs, after: 0 }, by)
+      expect(events.length).toBeGreaterThan(0)
+      // nobody is shown more than it asks for
+      expect(JSON.stringify(await call(entry('nodes.list'), {}, by))).not.toContain(theirs)
+    }
+  })
+
+  it.each(
+    named(
+      reachable.filter(
+        ({ name, path, method }) => path?.startsWith('/v1/nodes/{id}') && method !== 'GET' && name !== 'nodes.wait',
+      ),
+    ),
+  )('%s is refused as before', async (name, operation) => {
+    const more = name === 'nodes.update' ? { name: 'x' } : {}
+    expect((await failure(call(operation, { ...more, id: theirs }, reader(ctx)))).code).toBe('not_found')
+  })
+
+  it('opens nothing of a third one, and nothing to one that is confined to a profile of the same app', async () => {
+    const third = ofApp(newId('app'))
+    const grant = { app_id: third.actor.appId, scopes, profiles: null, version: 1, status: 'active' }
+    await lifecycle.call('lifecycle.grant.changed', { grants: [grant] } as never, systemContext('gateway'))
+    const { id } = await lifecycle.create({ lifecycle: 'resident' }, third)
+    expect((await failure(call(entry('nodes.retrieve'), { id }, reader(ctx)))).code).toBe('not_found')
+    const confined: Context = { ...reader(other), actor: { ...reader(other).actor, profile: 'bob' } }
+    expect((await failure(call(entry('nodes.retrieve'), { id: theirs }, confined))).code).toBe('not_found')
   })
 })
 

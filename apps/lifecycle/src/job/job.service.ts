@@ -43,7 +43,7 @@ export class JobService {
   ) {}
 
   async list(ctx: Context, input: InputOf<typeof list>): Promise<OutputOf<typeof list>> {
-    await this.access.requireOwn(ctx, this.database, await this.nodes.get(this.database, input.id))
+    await this.access.requireReadable(ctx, this.database, await this.nodes.get(this.database, input.id))
     const { status, limit, after } = input
     const rows = await this.jobs.page(this.database, input.id, { status, before: readCursor(after), limit: limit + 1 })
     const page = pageOf(rows, limit, (row) => cursorAfter(row.started_at, row.id))
@@ -91,7 +91,7 @@ export class JobService {
 
   /** @throws SvcError not_found, service_unavailable while its host is away */
   async output(ctx: Context, input: InputOf<typeof output>): Promise<OutputOf<typeof output>> {
-    await this.access.requireOwn(ctx, this.database, await this.nodes.get(this.database, input.id))
+    await this.access.requireReadable(ctx, this.database, await this.nodes.get(this.database, input.id))
     // the row first: what it says of an end is then true of what is read
     const job = await this.jobs.get(this.database, input.id, input.job_id)
     const running = job.status === 'running'

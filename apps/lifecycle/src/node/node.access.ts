@@ -10,8 +10,8 @@ const hidden = (id: string): never => {
 }
 
 /** Whether its scopes open the nodes of another application than its own; of their family nothing but itself covers one. */
-export const readsNodesOf = ({ appId, scopes }: Actor, app: string | null): boolean =>
-  app !== null && app !== appId && scopes.includes(`svc:objects:read:app:${app}`)
+export const readsNodesOf = ({ appId, scopes }: Actor, app: string): boolean =>
+  app !== appId && scopes.includes(`svc:objects:read:app:${app}`)
 
 /** Which nodes a caller may reach. "Missing" and "not yours" answer alike. */
 @Injectable()
@@ -34,7 +34,7 @@ export class NodeAccess {
 
   /** To read and nothing else: its own, and what its scopes open of another application. @throws SvcError not_found */
   async requireReadable(ctx: Context, reader: Reader, row: NodeRecord): Promise<void> {
-    if (!readsNodesOf(ctx.actor, row.app_id)) await this.requireOwn(ctx, reader, row)
+    if (row.app_id === null || !readsNodesOf(ctx.actor, row.app_id)) await this.requireOwn(ctx, reader, row)
   }
 
   /** A node may write to anybody in its tree: its parent, its siblings, its children. @throws SvcError not_found */

@@ -17,9 +17,9 @@ import { requireMailRoom } from '../mail/mail.room.js'
 import { HostRegistry } from '../supervision/host.registry.js'
 import { WorktreeHomes } from '../worktree/worktree.home.js'
 import { Engagements } from './engagement.service.js'
-import { NodeAccess } from './node.access.js'
+import { NodeAccess, readsNodesOf } from './node.access.js'
 import { type NodeRecord, toNode } from './node.record.js'
-import { NodeRepository } from './node.repository.js'
+import { type NodeFilter, NodeRepository } from './node.repository.js'
 import { requireLegal } from './node.rules.js'
 import { NodeTransitions } from './node.transition.js'
 
@@ -57,13 +57,9 @@ export class NodeService {
 
   async list(ctx: Context, input: InputOf<typeof list>): Promise<OutputOf<typeof list>> {
     const { limit, after, hanging, ...filter } = input
-    const under = await this.horizon(ctx, filter.under)
-    const appId = ctx.actor.kind === 'owner' || ctx.actor.kind === 'node' ? undefined : (ctx.actor.appId ?? '')
     const rows = await this.nodes.list(this.database, {
       ...filter,
-      under,
-      appId,
-      profile: appId === undefined ? undefined : ctx.actor.profile,
+      ...(await this.horizon(ctx, filter)),
       ...(hanging !== undefined && { hanging }),
       since: hangingSince(this.clock.now()),
       before: readCursor(after),
@@ -131,11 +127,24 @@ export class NodeService {
     })
   }
 
-  /** A node sees its own subtree only; what it asks for must lie within. */
-  private async horizon(ctx: Context, under: string | undefined): Promise<string | undefined> {
-    if (ctx.actor.kind !== 'node') return under
-    if (under === undefined) return ctx.actor.nodeId
-    await this.access.requireOwn(ctx, this.database, await this.nodes.get(this.database, under))
-    return under
+  /**
+   * A node is shown its own subtree, and what it asks for must lie within; an app is shown its own nodes. Who names another
+   * app, or a node of it, is shown that one's as far as its scopes open them.
+   *
+   * @throws SvcError not_found
+   */
+  private async horizon(
+    ctx: Context,
+    { under, app }: InputOf<typeof list>,
+  ): Promise<Pick<NodeFilter, 'under' | 'appId' | 'profile'>> {
+    const { kind, nodeId, appId, profile } = ctx.actor
+    if (kind === 'owner') return { under }
+    const top = under === undefined ? undefined : await this.nodes.find(this.database, under)
+    const wanted = top ? top.app_id : (app ?? null)
+    if (wanted !== null && readsNodesOf(ctx.actor, wanted)) return { under, appId: wanted }
+    if (kind !== 'node') return { under, appId: appId ?? '', profile }
+    if (under === undefined) return { under: nodeId }
+    await this.access.requireOwn(ctx, this.database, top ?? (await this.nodes.get(this.database, under)))
+    return { under }
   }
 }

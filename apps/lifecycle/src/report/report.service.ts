@@ -154,7 +154,7 @@ export class ReportService {
   }
 
   async list(ctx: Context, input: InputOf<typeof list>): Promise<OutputOf<typeof list>> {
-    await this.access.requireOwn(ctx, this.database, await this.nodes.get(this.database, input.id))
+    await this.access.requireReadable(ctx, this.database, await this.nodes.get(this.database, input.id))
     const rows = await this.reports.page(this.database, input.id, readCursor(input.after), input.limit + 1)
     return pageOf(rows, input.limit, (report) => cursorAfter(new Date(report.created_at), report.id))
   }

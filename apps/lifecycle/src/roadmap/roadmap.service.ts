@@ -42,7 +42,7 @@ export class RoadmapService {
 
   /** @throws SvcError not_found, of the node, or of its roadmap */
   async retrieve(ctx: Context, { id, version }: InputOf<typeof retrieve>): Promise<OutputOf<typeof retrieve>> {
-    await this.access.requireOwn(ctx, this.database, await this.nodes.get(this.database, id))
+    await this.access.requireReadable(ctx, this.database, await this.nodes.get(this.database, id))
     const row = await (version === undefined
       ? this.roadmaps.find(this.database, id)
       : this.roadmaps.at(this.database, id, version))

@@ -62,7 +62,7 @@ export class WaitService {
   }
 
   private async follow(ctx: Context, { id, timeout, status = settled }: Input): Promise<Answer> {
-    await this.access.requireOwn(ctx, this.database, await this.nodes.get(this.database, id))
+    await this.access.requireReadable(ctx, this.database, await this.nodes.get(this.database, id))
     const seconds = Math.min(timeout ?? longestHold, longestHold)
     return this.polls.until(id, { seconds, signal: ctx.signal }, async (last) => {
       const node = await this.nodes.get(this.database, id)
