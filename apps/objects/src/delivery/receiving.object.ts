@@ -36,4 +36,11 @@ export class ReceivingObjects {
     if (found.receiver.kind !== 'queue') throw unfit(found.object, `is sent its deliveries (${found.receiver.kind})`)
     return found
   }
+
+  /** @throws SvcError not_found; receiver_unfit of one that is not sent to by the daemon */
+  async findSent(reader: Reader, ref: string): Promise<ReceivingObject> {
+    const found = await this.find(reader, ref)
+    if (found.receiver.kind === 'queue') throw unfit(found.object, 'is a queue, whose deliveries are never given up')
+    return found
+  }
 }
