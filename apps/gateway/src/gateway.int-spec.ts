@@ -2,7 +2,8 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { gatesOf } from '#common/contract/define.js'
-import { routes } from '#common/contract/index.js'
+import { contract, routes } from '#common/contract/index.js'
+import { joinBus } from '#common/testing/bus.js'
 import { testDatabase } from '#common/testing/database.js'
 import { testNats } from '#common/testing/nats.js'
 import { waitFor } from '#common/testing/wait-for.js'
@@ -113,7 +114,30 @@ describe('the owner', () => {
     expect(body).toMatchObject({ ready: false, nodes: { active: 1 } })
     expect(body.parts).toContainEqual(expect.objectContaining({ name: 'models', state: 'absent' }))
     expect(body.parts).toContainEqual(expect.objectContaining({ name: 'scheduler', state: 'absent' }))
+    expect(body.parts).toContainEqual(expect.objectContaining({ name: 'objects', state: 'absent' }))
     expect(body.parts).toContainEqual(expect.objectContaining({ name: 'lifecycle', state: 'ready' }))
+  })
+
+  it('alone is told which receivers take no more, and what was given up', async () => {
+    const answer = { version: '1', objects: 3, paused: 1, dead: 4, full: ['builds'], limits: { objects: 20_000 } }
+    const objects = await joinBus(testNats().url, 'objects', {
+      operations: [contract['objects.status']],
+      handlers: { 'objects.status': async () => answer },
+    })
+    const part = async (token: string) => {
+      const { body } = await gateway.ask({ path: '/v1/status', token })
+      expect(body.limits.objects).toBe(20_000)
+      return body.parts.find(({ name }: { name: string }) => name === 'objects')
+    }
+    expect(await part(gateway.token)).toEqual({
+      name: 'objects',
+      state: 'degraded',
+      detail:
+        'What they watch can publish no more, for too much waits for them: builds. Receivers that were paused after failures: 1. Deliveries that were given up: 4.',
+      version: '1',
+    })
+    expect(await part(gateway.nodeToken(node))).toEqual({ name: 'objects', state: 'ready', detail: null, version: '1' })
+    await objects.close()
   })
 
   it('hears that a service is not there', async () => {

@@ -24,6 +24,7 @@ export const daemonChecks = async (client: Client): Promise<Finding[]> => {
       ...(await trustChecks(client)),
       modelCheck(readiness),
       ...schedulerCheck(status),
+      ...objectsCheck(status),
     ]
   } catch (error) {
     const { message, remedy, kind } = error as SvcError
@@ -58,6 +59,17 @@ const schedulerCheck = ({ parts }: SystemStatus): Finding[] =>
       state: 'warn',
       detail: detail ?? 'its timers are not as svc needs them',
       remedy: 'see that the Redis of REDIS_URL runs, and has maxmemory-policy noeviction, appendonly yes and hz 100',
+    }))
+
+const objectsCheck = ({ parts }: SystemStatus): Finding[] =>
+  parts
+    .filter(({ name, state }) => name === 'objects' && state === 'degraded')
+    .map(({ detail }) => ({
+      name: 'objects',
+      state: 'warn',
+      detail: detail ?? 'deliveries wait for a person',
+      remedy:
+        'svc canvas attention and svc ledger --kind delivery say which and why; then svc custom-object replay or resume <ref>, or acknowledge what waits',
     }))
 
 const hostCheck = ({ brokers, parts }: SystemStatus): Finding =>

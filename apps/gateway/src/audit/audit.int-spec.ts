@@ -109,6 +109,20 @@ describe('what the owner changes', () => {
     expect(await linesOf('read-away')).toHaveLength(1)
   })
 
+  it('is told without being waited for where it is done once for each delivery, alike ones in few lines', async () => {
+    const ack = { method: 'POST', path: '/v1/custom-objects/builds/ack', body: { ids: [`dlv_${'0'.repeat(26)}`] } }
+    await database.query('ALTER TABLE gateway.audit_head RENAME TO audit_head_away')
+    const answers = await Promise.all(Array.from({ length: 50 }, () => one.ask(ack)))
+    await database.query('ALTER TABLE gateway.audit_head_away RENAME TO audit_head')
+    // the service is not there, and was asked all the same
+    expect(new Set(answers.map(({ body }) => body.service))).toEqual(new Set(['objects']))
+    const lines = await waitFor(async () => {
+      const { data } = await page('operation=customObjects.ack')
+      return data.reduce((sum, { repeated }) => sum + repeated, 0) === 50 && data
+    })
+    expect(lines.length).toBeLessThan(5)
+  })
+
   it('stays one chain over two gateways in a burst', async () => {
     const before = await page('order=newest')
     const answers = await Promise.all(

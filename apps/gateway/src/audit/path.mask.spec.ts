@@ -16,6 +16,7 @@ describe('a path in the log', () => {
     ['/v1/model-auth/openai?key=sk-1#x', '/v1/model-auth/openai'],
     ['/v1/model-auth/sk-abcdefghijklmnopqrstuvwx', '/v1/model-auth/[secret]'],
     [`/v1/${'ab12'.repeat(10)}`, '/v1/[secret]'],
+    ['/v1/custom-objects/whsec_abcdefgh1234', '/v1/custom-objects/[secret]'],
     ['/v1/a\u0000b\u00e9', '/v1/a?b?'],
     ['', ''],
   ])('%s is %s', (url, shown) => {

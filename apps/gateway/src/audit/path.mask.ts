@@ -4,7 +4,7 @@ const longestPath = 512
 
 /** Our own tokens, keys as providers write them, and runs of characters that are longer than any identifier of ours. */
 const secrets =
-  /svc_(?:own|app|run|node|pub|rt)_\w{8,}|(?<![a-z0-9])(?:sk|pk|ghp|gho|xox[a-z])[-_][\w-]{16,}|[\w+/=~-]{40,}/gi
+  /svc_(?:own|app|run|node|pub|rt)_\w{8,}|whsec_[\w+=-]{8,}|(?<![a-z0-9])(?:sk|pk|ghp|gho|xox[a-z])[-_][\w-]{16,}|[\w+/=~-]{40,}/gi
 /** A path may be encoded over and over. */
 const layers = 4
 

@@ -15,6 +15,7 @@ import { SharedCounters } from '../limit/shared.counter.js'
 type Status = OutputOf<(typeof contract)['system.status']>
 type Part = Status['parts'][number]
 type WriterStatus = OutputOf<(typeof contract)['lifecycle.status']>
+type ObjectsStatus = OutputOf<(typeof contract)['objects.status']>
 
 /** How long a part has to answer before it counts as absent (ms). */
 const patience = 1500
@@ -23,11 +24,11 @@ const late = 6000
 const lost = 30_000
 
 /** Parts that nodes work without while they are degraded. */
-const spare: ReadonlySet<string> = new Set(['database', 'models', 'redis', 'scheduler'])
+const spare: ReadonlySet<string> = new Set(['database', 'models', 'objects', 'redis', 'scheduler'])
 
 /** Whether the gateway's account could reach rows of other services. */
 const REACH = `SELECT EXISTS (SELECT FROM pg_namespace
-  WHERE nspname IN ('canvas', 'models', 'scheduler') AND has_schema_privilege(oid, 'USAGE')) AS wide`
+  WHERE nspname IN ('canvas', 'models', 'objects', 'scheduler') AND has_schema_privilege(oid, 'USAGE')) AS wide`
 const shared = 'All services share one account: each of them can write everything in it, the canvas too.'
 
 const isSpare = (name: string): boolean => spare.has(name) || name.startsWith('listener ')
@@ -39,6 +40,19 @@ const listenerPart = ({ address, state, detail }: Access['listen'][number]): Par
   detail,
   version: null,
 })
+
+/** What waits for a person is told to the owner alone: it names objects that others may not see. */
+const objectsPart = ({ version, paused, dead, full }: ObjectsStatus, isOwner: boolean): Part => {
+  const said = [
+    ...(full.length > 0
+      ? [`What they watch can publish no more, for too much waits for them: ${full.join(', ')}.`]
+      : []),
+    ...(paused > 0 ? [`Receivers that were paused after failures: ${paused}.`] : []),
+    ...(dead > 0 ? [`Deliveries that were given up: ${dead}.`] : []),
+  ]
+  const fine = !isOwner || said.length === 0
+  return { name: 'objects', state: fine ? 'ready' : 'degraded', detail: fine ? null : said.join(' '), version }
+}
 
 const absent = (name: string, error: unknown): Part => ({
   name,
@@ -64,12 +78,13 @@ export class StatusService {
   }
 
   async read(ctx: Context): Promise<Status> {
-    const [database, redis, writer, models, scheduler] = await Promise.all([
+    const [database, redis, writer, models, scheduler, objects] = await Promise.all([
       this.#database(),
       this.#redis(),
       this.#ask(contract['lifecycle.status'], ctx),
       this.#ask(contract['models.ready'], ctx),
       this.#ask(contract['scheduler.status'], ctx),
+      this.#ask(contract['objects.status'], ctx),
     ])
     const hosts = 'answer' in writer ? this.#hosts(writer.answer) : []
     const parts: Part[] = [
@@ -97,6 +112,7 @@ export class StatusService {
             version: scheduler.answer.version,
           }
         : absent('scheduler', scheduler.error),
+      'answer' in objects ? objectsPart(objects.answer, ctx.actor.kind === 'owner') : absent('objects', objects.error),
       ...(hosts.length > 0 ? hosts : [absent('host', undefined)]),
     ]
     return {
@@ -114,6 +130,7 @@ export class StatusService {
       limits: {
         ...('answer' in writer ? writer.answer.limits : {}),
         ...('answer' in scheduler ? scheduler.answer.limits : {}),
+        ...('answer' in objects ? objects.answer.limits : {}),
         body_bytes: this.settings.SVC_BODY_LIMIT,
         sse_clients: this.settings.SVC_SSE_CLIENTS,
         requests_per_minute: this.settings.SVC_RATE_LIMIT,

@@ -124,6 +124,21 @@ describe('svc sys doctor, on who may do what', () => {
     expect((await found({ '/v1/apps': pageOf([app('notes', 2)]) }))('apps')).toMatchObject({ state: 'ok' })
   })
 
+  it('finds receivers that take no more, and says where to look', async () => {
+    const status = (detail: string | null) => {
+      const { parts, ...rest } = well['/v1/status'] as { parts: unknown[] }
+      const objects = { name: 'objects', state: detail ? 'degraded' : 'ready', detail, version: '0.1.0' }
+      return { '/v1/status': { ...rest, parts: [...parts, objects] } }
+    }
+    expect((await found(status(null)))('objects')).toBeUndefined()
+    expect((await found(status('Deliveries that were given up: 2.')))('objects')).toEqual({
+      name: 'objects',
+      state: 'warn',
+      detail: 'Deliveries that were given up: 2.',
+      remedy: expect.stringContaining('svc custom-object replay'),
+    })
+  })
+
   it('finds Redis that may drop timers, and says what to set', async () => {
     const status = (detail: string | null) => {
       const { parts, ...rest } = well['/v1/status'] as { parts: unknown[] }
