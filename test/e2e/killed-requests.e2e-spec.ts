@@ -66,10 +66,15 @@ describe('a daemon that is killed after a commit and before its answer', () => {
     'nodes.jobs.start': 'canvas.jobs',
     'apps.create': 'gateway.apps',
     'tokens.create': 'gateway.tokens',
+    'customObjects.register': 'gateway.tokens',
+    'customObjects.rotate': 'gateway.tokens',
+    'customObjects.publish': 'objects.events',
     'crons.create': 'scheduler.crons',
     'crons.run': 'scheduler.fires',
   }
   const schemas = ['canvas', 'gateway', 'objects', 'scheduler']
+  /** Where a service keeps that it has done what a key stands for. */
+  const keysOf = (schema: string): string => (schema === 'objects' ? 'objects.keys' : `${schema}.idempotency`)
 
   it.each(schemas)('has done what it is asked again, in %s, and does it no more', async (schema) => {
     const names = (Object.keys(stored) as OperationName[]).filter((name) => stored[name]?.startsWith(schema))
@@ -77,12 +82,12 @@ describe('a daemon that is killed after a commit and before its answer', () => {
       names.map(async (name) => ({ name, key: `killed ${name}`, scene: await sceneOf(name) })),
     )
     // what comes before, as a line of the audit log, is committed
-    await database.run(`BEGIN; LOCK TABLE ${schema}.idempotency IN SHARE MODE`)
+    await database.run(`BEGIN; LOCK TABLE ${keysOf(schema)} IN SHARE MODE`)
     const first = all.map(({ name, key, scene }) => lost(send(name, key, scene)))
-    await blocked(`${schema}.idempotency`, all.length)
+    await blocked(keysOf(schema), all.length)
     await holdCommits(true)
     await database.run('ROLLBACK')
-    await waitFor(async () => (await waiting(`${schema}.idempotency`, 'SyncRep')) === all.length, {
+    await waitFor(async () => (await waiting(keysOf(schema), 'SyncRep')) === all.length, {
       what: 'commits that are answered to nobody',
     })
     killDaemon()

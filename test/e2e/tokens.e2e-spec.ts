@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { waitFor } from '#common/testing/wait-for.js'
-import type { MintedToken, TokenSelf } from '#sdk/index.js'
+import type { MintedToken, RegisteredObject, TokenSelf } from '#sdk/index.js'
 import { type CommandEnd, svc as command } from '../support/command.js'
 import { TestDaemon } from '../support/daemon.js'
 import { textOf } from '../support/daemon-processes.js'
@@ -125,8 +125,8 @@ describe('svc sys tokens rotate', () => {
 
 describe('no token that was shown', () => {
   it('is in any table or log, after repetitions and at the most talkative level', async () => {
-    const post = (body: object) =>
-      fetch(`${daemon.baseUrl}/v1/tokens`, {
+    const post = <T>(body: object, path = '/v1/tokens') =>
+      fetch(daemon.baseUrl + path, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${daemon.token}`,
@@ -134,13 +134,24 @@ describe('no token that was shown', () => {
           'idempotency-key': 'same',
         },
         body: JSON.stringify(body),
-      }).then((response) => response.json() as Promise<MintedToken>)
-    const first = await post({ app: 'notes' })
+      }).then((response) => response.json() as Promise<T>)
+    const first = await post<MintedToken>({ app: 'notes' })
     shown.add(first.token ?? '')
-    expect(await post({ app: 'notes' })).toEqual({ ...first, token: null })
-    expect(shown.size).toBeGreaterThan(6)
-    const secrets = [...shown].map((token) => token.split('_').at(-1) as string)
-    expect(secrets.every((secret) => secret.length === 49)).toBe(true)
+    expect(await post<MintedToken>({ app: 'notes' })).toEqual({ ...first, token: null })
+    const hook = { type: 'url', url: 'http://127.0.0.1:9/hook', allow_private: true }
+    const object = { name: 'leaky', catalog: [{ event: 'built' }], receiver: hook, watches: [{ source: 'leaky' }] }
+    const made = await post<RegisteredObject>(object, '/v1/custom-objects')
+    expect(await post(object, '/v1/custom-objects')).toMatchObject({ publish_token: null, signing_secret: null })
+    shown.add(made.publish_token ?? '')
+    const publisher = daemon.client({ token: made.publish_token ?? '' })
+    await publisher.customObjects.publish('leaky', { event: 'built', payload: {} })
+    const signing = made.signing_secret ?? ''
+    expect(signing).toMatch(/^whsec_/)
+    await waitFor(async () => (await daemon.rows('SELECT 1 FROM objects.failures')).length > 0, { what: 'a try' })
+    expect(shown.size).toBeGreaterThan(7)
+    const tokens = [...shown].map((token) => token.split('_').at(-1) as string)
+    expect(tokens.every((secret) => secret.length === 49)).toBe(true)
+    const secrets = [...tokens, signing.slice('whsec_'.length)]
 
     const tables = await daemon.rows<{ name: string }>(
       "SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables WHERE table_schema IN ('canvas', 'gateway', 'models', 'objects', 'scheduler')",

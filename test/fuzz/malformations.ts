@@ -39,7 +39,7 @@ const ofPaths: Malformation[] = [
         '%%35%35',
         ';a=1',
       ])
-      const target = shot.target.replace(/\/(node_\w{26}|mock)(?=[/?]|$)/, `/${id}`)
+      const target = shot.target.replace(/\/(node_\w{26}|mock|thing)(?=[/?]|$)/, `/${id}`)
       const codes: ErrorCode[] = ['validation_failed', 'malformed_request', 'route_not_found', 'node_token_required']
       return target === shot.target ? shot : { ...shot, target, codes }
     },

@@ -3,8 +3,8 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestDaemon } from '../support/daemon.js'
 
-/** A whole token of ours, whosever. */
-const anyToken = /\bsvc_(?:own|app|run|node|pub|rt)_[0-9a-z]{1,64}_[0-9A-Za-z]{49}/
+/** A whole token of ours, whosever, or what webhooks are signed with. */
+const anyToken = /\bsvc_(?:own|app|run|node|pub|rt)_[0-9a-z]{1,64}_[0-9A-Za-z]{49}|\bwhsec_[0-9A-Za-z+/]{32,}/
 /** Bytes of a log that are looked at in one go; each begins a little before the end of the one before. */
 const piece = 1024 * 1024
 const overlap = 512

@@ -15,6 +15,13 @@ const noCron = 'cron_01jd0000000000000000000000'
 const later = '2050-01-01T00:00:00.000Z'
 const far = '2060-01-01T00:00:00.000Z'
 
+const noDelivery = 'dlv_01jd0000000000000000000000'
+/** Objects: one that stands from renewal to renewal, one that requests make and remove, and one that is never there. */
+const thing = 'thing'
+const fuzzed = 'fuzzed'
+const noThing = 'no-such-thing'
+
+const isOfObjects = ({ path }: Operation): boolean => /^\/v1\/(custom-objects|canvas\/watches)/.test(path ?? '')
 const isOfCrons = ({ path }: Operation): boolean => path?.startsWith('/v1/crons') === true
 
 export interface Aim {
@@ -24,6 +31,32 @@ export interface Aim {
   /** Fields of the body that keep it from taking effect. */
   readonly blunt: Readonly<Record<string, Json>>
 }
+
+const nested = (depth: number): Json => (depth === 0 ? 1 : { a: nested(depth - 1) })
+const schemaNested = (depth: number): Json =>
+  depth === 0 ? { type: 'integer' } : { type: 'object', properties: { a: schemaNested(depth - 1) }, required: ['a'] }
+
+const catalogs: readonly Json[] = [
+  [],
+  [{ event: 'built' }],
+  [{ event: 'built' }, { event: 'torn', payload_schema: { type: 'object', required: ['why'] } }],
+  [{ event: 'built' }, { event: 'built' }],
+  [{ event: 'built', payload_schema: schemaNested(40) }],
+  // takes exponential time where a pattern is tried as it stands
+  [{ event: 'built', payload_schema: { type: 'string', pattern: '^(a+)+$' } }],
+  [{ event: 'built', payload_schema: { $defs: { a: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' } }],
+]
+
+const receivers: readonly Json[] = [
+  null,
+  { type: 'queue' },
+  { type: 'queue', max_pending: 1 },
+  { type: 'url', url: 'http://127.0.0.1:9/hook' },
+  { type: 'url', url: 'http://127.0.0.1:9/hook', allow_private: true },
+  { type: 'url', url: 'http://[::ffff:169.254.169.254]/' },
+  { type: 'argv', argv: ['true'] },
+  { type: 'argv', argv: ['/there/is/no/such'], cwd: '/there/is/no/such' },
+]
 
 /** What keeps a request that would cost much, if it were sound, from being done. */
 const blunted: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
@@ -38,6 +71,8 @@ const blunted: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
   'llm.call': { model: 'nobody/none' },
   'models.config.update': { if_version: 0 },
   'crons.create': { schedule: { every: 1 } },
+  'customObjects.register': { app: 'nobody' },
+  'canvas.watches.put': { watcher: nobody },
 }
 
 /** What the requests speak to: a node that has ended, one that works and gives away its token, and nobody. */
@@ -47,6 +82,7 @@ export class Targets {
   #livingToken = ''
   #ownersToken = ''
   #cron = ''
+  #publishToken = ''
   #made = 0
   readonly #tokens = { app: '', powerless: '', appId: '', tokenId: '' }
   /** Tokens that are good no more. */
@@ -59,7 +95,7 @@ export class Targets {
 
   /** Tokens of others than the owner and the node that is spoken to. */
   get others(): readonly string[] {
-    return [this.#tokens.app, this.#tokens.powerless, this.#livingToken]
+    return [this.#tokens.app, this.#tokens.powerless, this.#livingToken, this.#publishToken]
   }
 
   static async on(daemon: TestDaemon, secrets: Secrets): Promise<Targets> {
@@ -113,6 +149,14 @@ export class Targets {
     return this.daemon.client().request<{ id: string }>('POST', '/v1/crons', { schedule: { at: far }, action })
   }
 
+  /** Brought back to what it was, with a token that works. */
+  async #renewThing(): Promise<void> {
+    const body = { name: thing, catalog: [{ event: 'built' }], receiver: { type: 'queue' }, rotate: true }
+    const made = await this.daemon.client().request<{ publish_token: string }>('POST', '/v1/custom-objects', body)
+    this.#publishToken = made.publish_token
+    this.secrets.add(made.publish_token)
+  }
+
   async renew(): Promise<void> {
     const { nodes } = this.daemon.client()
     const cwd = this.daemon.workDir
@@ -121,6 +165,7 @@ export class Targets {
     this.#tokens.appId = (await this.#makeApp(`fuzzed-${this.#made}`)).id
     this.#ownersToken = this.daemon.token
     this.#cron = (await this.#makeCron()).id
+    await this.#renewThing()
     const file = join(cwd, `token-${this.#made}`)
     const common = { prompt: 'go', engine: 'exec', cwd, lifecycle: 'terminal' } as const
     if (this.#living) await nodes.cancel(this.#living).catch(() => undefined)
@@ -146,9 +191,16 @@ export class Targets {
     const cron = blunt ? noCron : this.#cron
     const id = entry.path?.startsWith('/v1/tokens') ? this.#tokens.tokenId : isOfCrons(entry) ? cron : node
     const ofApp = gatesOf(entry).includes('app')
+    const publishes = gatesOf(entry).includes('pub') && random.next() < 0.5
     return {
-      ofOwner: ofOwner && !ofApp,
-      token: ofApp ? this.#tokens.app : ofOwner ? this.#ownersToken : this.#livingToken,
+      ofOwner: ofOwner && !ofApp && !publishes,
+      token: publishes
+        ? this.#publishToken
+        : ofApp
+          ? this.#tokens.app
+          : ofOwner
+            ? this.#ownersToken
+            : this.#livingToken,
       blunt: (blunt && blunted[entry.name]) || {},
       hints: {
         id,
@@ -180,6 +232,7 @@ export class Targets {
         prices: {},
         value: {},
         ...(isOfCrons(entry) && this.#planned(random, node)),
+        ...(isOfObjects(entry) && this.#declared(entry, random, node)),
         cron_id: cron,
         owner_node_id: node,
         start_at: later,
@@ -197,7 +250,35 @@ export class Targets {
         { type: 'message', node_id: node, body: 'go' },
         { type: 'create_node', prompt: 'go', cwd, engine: 'exec', exec: { argv: ['true'] } },
         { type: 'bash', cwd, command: 'true' },
+        { type: 'publish', ref: noThing, event: 'built', payload: null },
       ]),
+    }
+  }
+
+  /** What objects are made of, and what is said of them. Nobody listens where a receiver of this kind is. */
+  #declared({ name }: Operation, random: Random, node: string): Hints {
+    const isMade = name === 'customObjects.register' || name === 'customObjects.unregister'
+    const payload = random.pick<Json>([{}, null, 'text', [1, [2]], { a: { b: ['c', 'x'.repeat(5000)] } }, nested(60)])
+    const built = { event: 'built', payload }
+    return {
+      ref: isMade ? random.pick([fuzzed, noThing]) : random.pick([thing, thing, thing, fuzzed, noThing]),
+      catalog: random.pick<Json>(catalogs),
+      receiver: random.pick<Json>(receivers),
+      watches: random.pick<Json>([
+        [],
+        [],
+        [{ source: thing }],
+        [{ source: noThing }],
+        [{ source: node, events: ['node.done'] }],
+      ]),
+      events: name === 'customObjects.publishBatch' ? [built, built] : random.pick<Json>([null, ['built']]),
+      event: random.pick(['built', 'built', 'built', 'torn']),
+      payload,
+      ids: [noDelivery],
+      watcher: random.pick([node, thing]),
+      source: random.pick([node, thing, fuzzed, noThing]),
+      overlap: 0,
+      after: '0',
     }
   }
 

@@ -46,8 +46,13 @@ const ofQuestion =
 
 const nameOf = (operation: string): string => operation.toLowerCase().replaceAll(/[^a-z]+/g, '-')
 
-/** A token is told once. */
-const withoutSecret = ({ token: _, ...rest }: Record<string, unknown>): unknown => rest
+/** A token, or what signs, is told once. */
+const withoutSecret = ({
+  token: _token,
+  publish_token: _publish,
+  signing_secret: _signing,
+  ...rest
+}: Record<string, unknown>): unknown => rest
 
 /** The node as it was when the removal began, with the worktree as it is. */
 const endOfWorktree: Setting = async (stage) => {
@@ -68,6 +73,16 @@ const onCron =
     const at = { id: await stage.cron(paused) }
     const effects = async () => (await stage.daemon.rows(done, [at.id])).length
     return { at, other: { at: { id: await stage.cron(paused) } }, effects }
+  }
+
+/** An event of an object of its own; `times` of them in one request. */
+const publishing =
+  (bodyOf: (payload: number) => object, times = 1): Setting =>
+  async (stage, name) => {
+    const ref = await stage.object(nameOf(name))
+    const events = 'SELECT 1 FROM objects.events WHERE source_id = $1'
+    const effects = async () => (await stage.daemon.rows(events, [ref])).length / times
+    return { at: { ref }, body: bodyOf(1), other: { at: { ref }, body: bodyOf(2) }, effects }
   }
 
 /** How each operation with an idempotency key is asked for. */
@@ -172,6 +187,28 @@ export const scenes: Readonly<Record<string, Setting>> = {
     const effects = async () => (await stage.tokensOf(app)).length - 1
     return { at: { id }, body: {}, other: { at: { id }, body: { overlap: 9 } }, same: withoutSecret, effects }
   },
+  'customObjects.register': async ({ daemon }, name) => {
+    const body = { name: nameOf(name), catalog: [{ event: 'built' }] }
+    const tokens = `SELECT 1 FROM gateway.tokens t JOIN objects.objects o ON o.id = t.object_ref WHERE o.name = $1`
+    const effects = async () => (await daemon.rows(tokens, [body.name])).length
+    return { body, other: { body: { ...body, description: 'another' } }, same: withoutSecret, effects }
+  },
+  'customObjects.rotate': async (stage, name) => {
+    const ref = await stage.object(nameOf(name))
+    const tokens = 'SELECT 1 FROM gateway.tokens WHERE object_ref = $1'
+    const effects = async () => (await stage.daemon.rows(tokens, [ref])).length - 1
+    return { at: { ref }, body: {}, other: { at: { ref }, body: { overlap: 9 } }, same: withoutSecret, effects }
+  },
+  'customObjects.publish': publishing((payload) => ({ event: 'built', payload })),
+  'customObjects.publishBatch': publishing(
+    (payload) => ({
+      events: [
+        { event: 'built', payload },
+        { event: 'built', payload: null },
+      ],
+    }),
+    2,
+  ),
   'llm.call': async ({ mock }, name) => {
     const body = (text: string) => ({ messages: [{ role: 'user', content: [{ type: 'text', text }] }] })
     const effects = () => mock.requests().filter(({ body: sent }) => JSON.stringify(sent).includes(name)).length

@@ -105,6 +105,12 @@ export class RepeatStage {
     return id
   }
 
+  /** An object of the owner's that declares `built`. */
+  async object(name: string): Promise<string> {
+    const body = { name, catalog: [{ event: 'built' }] }
+    return (await this.daemon.client().request<{ id: string }>('POST', '/v1/custom-objects', body)).id
+  }
+
   /** An app that may call models. */
   async app(name: string): Promise<string> {
     const body = { name, scopes: ['svc:llm'] }

@@ -3,7 +3,6 @@ import { notApplicable, type Until } from './not-applicable.js'
 
 const documents: Until = { operation: 'memory.list', why: 'documents and their privacy' }
 const runs: Until = { operation: 'runs.start', why: 'applications: runs' }
-const objects: Until = { operation: 'customObjects.register', why: 'custom objects' }
 const shares: Until = { operation: 'shares.create', why: 'applications: uploads and shares' }
 const tools: Until = { operation: 'providers.tools', why: 'tool servers of providers' }
 
@@ -34,7 +33,6 @@ describe('the table of scopes', () => {
   )
   each(["svc:files:share gates sharing files beyond the app's own space"], shares)
   each(["svc:conversations:read:app:<id> gates reading another app's conversations"], runs)
-  each(["svc:objects:read:app:<id> gates reading another app's node objects"], objects)
   each(['<provider>:<group> gates one tool group of a provider'], tools)
 })
 

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Node } from '#sdk/index.js'
+import { rulesOfObjects } from './rules-of-objects.js'
 import { TrustStage, type Voice } from './trust.stage.js'
 
 let stage: TrustStage
@@ -188,3 +189,5 @@ describe('svc:files', () => {
     rmSync(other, { recursive: true })
   })
 })
+
+rulesOfObjects(() => stage)
