@@ -48,6 +48,11 @@ export const groups: readonly Group[] = [
     load: async () => (await import('./commands/cron/cron.group.js')).registerCron,
   },
   {
+    name: 'custom-object',
+    summary: 'What stands for something outside: events that come in, and who gets them',
+    load: async () => (await import('./commands/custom-object/custom-object.group.js')).registerCustomObject,
+  },
+  {
     name: 'ledger',
     summary: 'What did not happen as planned, and the command that does it now',
     load: async () => (await import('./commands/ledger.command.js')).registerLedger,

@@ -35,6 +35,10 @@ export const jsonOf = async (given: string, what: string): Promise<unknown> => {
   }
 }
 
+/** JSON that mostly lies in a file: the file's name, `-` for standard input, or the JSON itself. @throws UsageError */
+export const jsonIn = (given: string, what: string): Promise<unknown> =>
+  jsonOf(given === '-' || /^\s*[[{@]/.test(given) ? given : `@${given}`, what)
+
 /** @throws UsageError when the file can't be read, or whoever runs this may read none: an agent without a shell */
 export const fileText = (path: string): string => fileBytes(path).toString()
 

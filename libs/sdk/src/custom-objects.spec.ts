@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { cut, events, json, problem, type Sent, WireServer } from '../../../test/support/wire-server.js'
 import { Client } from './client.js'
-import type { Delivery, ObjectBody } from './index.js'
+import type { Delivery, ObjectBody, WatchBody } from './index.js'
 
 const ref = 'build-server'
 const node = 'node_01jd0000000000000000000000'
@@ -90,7 +90,7 @@ describe('custom objects', () => {
 
   it('are watched, by nodes and by objects', async () => {
     wire.says(json({ watcher: node }))
-    const body = { watcher: node, source: ref, events: ['build.failed'], tier: 'urgent' } as const
+    const body: WatchBody = { watcher: node, source: ref, events: ['build.failed'], tier: 'urgent' }
     await client.canvas.watches.put(body)
     expect(wire.only).toMatchObject({ method: 'PUT', path: '/v1/canvas/watches', body })
     wire.says(json(page))

@@ -34,6 +34,7 @@ const opens = (gate: Gate, { kind, scopes, inNode }: Rights): boolean => {
       return kind !== 'pub'
     case 'app':
     case 'owner':
+    case 'pub':
       return kind === gate
     case 'self':
     case 'broker':

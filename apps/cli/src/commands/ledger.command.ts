@@ -17,6 +17,7 @@ interface LedgerOptions extends PagedOptions {
   readonly node?: string
   readonly cron?: string
   readonly app?: string
+  readonly object?: string
   readonly since?: string
 }
 
@@ -24,18 +25,19 @@ export const registerLedger = (program: Command, shell: Shell): void => {
   const made = command(program, 'ledger', {
     calls: ['ledger.list'],
     summary: 'What did not happen as planned: why, how late, and the command that does it now',
-    about: `Slots of schedules, launches and resumes of nodes, answers to questions. A state is one of waiting (it has still to happen),
+    about: `Slots of schedules, launches and resumes of nodes, answers to questions, deliveries of events. A state is one of waiting (it has still to happen),
 late, failed, unknown (how it ended was not seen) and omitted (it will not happen by itself).`,
     examples: [
       ['svc ledger --since 1d', 'of the last day'],
       ['svc ledger --state failed --kind slot', 'schedules whose work failed'],
     ],
   })
-    .option('--kind <kind>', 'slot, launch, resume or answer')
+    .option('--kind <kind>', 'slot, launch, resume, answer or delivery')
     .option('--state <state>', 'waiting, late, failed, unknown or omitted')
     .option('--node <id>', 'about this node')
     .option('--cron <id>', 'about this schedule')
     .option('--app <id>', 'about this application')
+    .option('--object <id>', 'about this object')
     .option('--since <time>', 'known since this time, or so long ago: 10m, 2h, 1d')
     .option('--after <cursor>', 'the page after this cursor')
     .option('--limit <number>', 'entries a page, 1 to 200', wholeNumber)
@@ -55,7 +57,7 @@ late, failed, unknown (how it ended was not seen) and omitted (it will not happe
 }
 
 const queryFields = (options: LedgerOptions): Record<string, string | number> => {
-  const { node, cron, app, since } = options
+  const { node, cron, app, object, since } = options
   const from = since === undefined ? undefined : timeOf(since)
   if (since !== undefined && from === undefined) {
     throw new UsageError(`${since} is no time`, 'say 10m, 2h, 1d (ago), or a time like 2030-01-31T12:00:00Z')
@@ -65,6 +67,7 @@ const queryFields = (options: LedgerOptions): Record<string, string | number> =>
     ...(node !== undefined && { node_id: node }),
     ...(cron !== undefined && { cron_id: cron }),
     ...(app !== undefined && { app_id: app }),
+    ...(object !== undefined && { object_id: object }),
     ...(from !== undefined && { since: from }),
   }
 }
@@ -83,8 +86,8 @@ const ledgerTable = (entries: readonly LedgerEntry[]): string =>
     ]),
   )
 
-/** What it is about; one entry may stand for a run of slots. */
-const whatText = ({ name, request_id, node_id, cron_id, count }: LedgerEntry): string => {
-  const what = brief(name ?? request_id ?? node_id ?? cron_id ?? '-', 32)
-  return count === 1 ? what : `${what} (${count} slots)`
+/** What it is about; one entry may stand for a run of slots, or for several deliveries. */
+const whatText = ({ kind, name, request_id, node_id, cron_id, object_id, count }: LedgerEntry): string => {
+  const what = brief(name ?? request_id ?? node_id ?? cron_id ?? object_id ?? '-', 32)
+  return count === 1 ? what : `${what} (${count} ${kind === 'delivery' ? 'deliveries' : 'slots'})`
 }

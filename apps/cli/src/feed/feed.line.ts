@@ -1,6 +1,7 @@
 import type { NodeEvent } from '#sdk/index.js'
 import { clockTime, lasting } from '../clock.js'
 import { inputText } from '../node/event.line.js'
+import { eventMailText } from '../node/event.mail.text.js'
 import type { Output } from '../output/output.js'
 import { brief, oneLine } from '../output/table.js'
 import { padded } from '../output/width.js'
@@ -52,7 +53,7 @@ const detailOf = (type: string, data: Fields, nameOf: (id: string) => string): s
         .filter(Boolean)
         .join(' ')
     case 'message.accepted':
-      return `${data.tier} ${data.kind}: ${data.body}`
+      return `${data.tier} ${data.kind}: ${eventMailText(data.source) ?? data.body}`
     case 'message.completed':
       return `${data.role === 'assistant' ? '' : `${data.role}: `}${textOf(data.content)}`
     case 'tool.started':

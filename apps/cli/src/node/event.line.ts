@@ -1,6 +1,7 @@
 import { lasting } from '../clock.js'
 import type { Output } from '../output/output.js'
 import { brief } from '../output/table.js'
+import { eventMailText } from './event.mail.text.js'
 import { jobState } from './job.text.js'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -36,7 +37,7 @@ export const eventLine = (
     case 'message.accepted':
       return data.kind === 'prompt'
         ? undefined
-        : quiet(`← ${data.tier} ${data.kind}: ${brief(String(data.body ?? ''), 100)}`)
+        : quiet(`← ${data.tier} ${data.kind}: ${eventMailText(data.source) ?? brief(String(data.body ?? ''), 100)}`)
     case 'node.fault':
       return out.paint('red', `fault: ${faultText(data.fault)}`)
     case 'node.dead':

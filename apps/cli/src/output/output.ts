@@ -86,6 +86,15 @@ export class Output {
     this.#statusShown = true
   }
 
+  /** Once all that was written has gone out; never where nobody reads it any more, which ends the call. */
+  flushed(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#out.write('', (error) => {
+        if (!error) resolve()
+      })
+    })
+  }
+
   /** Text that a program wrote to its standard error. */
   writeError(text: string): void {
     this.#err.write(this.#err.isTTY === true ? printable(text) : text)

@@ -33,6 +33,13 @@ export const printPaged = async <T>(
   return page
 }
 
+/** Every entry of every page. */
+export const entriesOf = async <T>(list: PageList<T>): Promise<T[]> => {
+  const entries: T[] = []
+  for await (const one of list) entries.push(one)
+  return entries
+}
+
 /** The query of a page, after the cursor of the one before if there was one. */
 export const queryOf = (fields: object, after: string | undefined): string => {
   const query = new URLSearchParams(after === undefined ? { ...fields } : { ...fields, after })

@@ -621,7 +621,7 @@ export class CronsRoutes extends Resource {
    *
    * What it does is checked now and again at each firing, which acts with the authority of who made the schedule as it stands then: its token may have expired, its grant may not have been narrowed.
    *
-   * `POST /v1/crons`; may answer `schedule_impossible`, `schedule_too_frequent`, `schedule_past`, `timezone_unknown`, `action_unavailable`, `not_found`, `scope_missing`, `scope_exceeds_ceiling`, `path_outside_scope`, `quota_exceeded`, `illegal_transition`, `model_not_configured`, `sandbox_required`, `worktree_refused`, `grant_revoked`, `node_token_required`
+   * `POST /v1/crons`; may answer `schedule_impossible`, `schedule_too_frequent`, `schedule_past`, `timezone_unknown`, `action_unavailable`, `not_found`, `scope_missing`, `scope_exceeds_ceiling`, `path_outside_scope`, `quota_exceeded`, `illegal_transition`, `model_not_configured`, `sandbox_required`, `worktree_refused`, `grant_revoked`, `node_token_required`, `event_not_declared`, `payload_schema_mismatch`
    */
   create(body: CronCreate, options?: RequestOptions): Promise<Cron> {
     return this.call<Cron>('crons.create', { body, options })

@@ -9,7 +9,7 @@ import { registerSearch } from './search.command.js'
 import { registerSnapshot } from './snapshot.command.js'
 import { registerStats } from './stats.command.js'
 import { registerTree } from './tree.command.js'
-import { registerUnwatchNode, registerWatches, registerWatchNode } from './watch.command.js'
+import { registerUnwatch, registerWatch, registerWatches } from './watch.command.js'
 
 export const registerCanvas = (program: Command, shell: Shell): void => {
   const canvas = program.command('canvas').description('All nodes at once, and what they said and did.')
@@ -22,8 +22,8 @@ export const registerCanvas = (program: Command, shell: Shell): void => {
     registerGrep,
     registerRead,
     registerStats,
-    registerWatchNode,
-    registerUnwatchNode,
+    registerWatch,
+    registerUnwatch,
     registerWatches,
     registerPrune,
   ]
