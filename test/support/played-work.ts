@@ -61,8 +61,14 @@ export class PlayedWork {
         }),
         'lifecycle.work.actor': async (_ctx: Context, input: unknown) => {
           const { by } = input as { by: Authority }
-          if (by.node_id !== null) this.#known(by.node_id)
-          return { scopes: by.scopes, place: null, generation: by.node_id === null ? null : 1 }
+          const node = by.node_id === null ? undefined : this.#known(by.node_id)
+          return {
+            scopes: by.scopes,
+            place: null,
+            generation: node ? 1 : null,
+            app_id: node ? node.appId : by.app_id,
+            profile: node ? node.profile : by.profile,
+          }
         },
         'lifecycle.concern.set': async (_ctx: Context, input: unknown) => {
           this.concerns.push(input as Concern)

@@ -24,6 +24,7 @@ import { FireEnds } from './fire/fire.end.service.js'
 import { FireRepository } from './fire/fire.repository.js'
 import { FireRpc } from './fire/fire.rpc.js'
 import { Follower } from './fire/follower.js'
+import { Publisher } from './fire/publisher.js'
 import { RunService } from './fire/run.service.js'
 import { SlotDecider } from './fire/slot.decider.js'
 import { Starter } from './fire/starter.js'
@@ -76,7 +77,7 @@ const schedules: Provider[] = [
   built(HistoryRepository),
   built(HolderRepository),
   built(CronRemoval, CronRepository, HistoryRepository, Timers, CLOCK),
-  built(CreateCronService, Writer, Bus, CronRepository, HolderRepository, CronRemoval, Timers, CLOCK),
+  built(CreateCronService, Writer, Bus, Publisher, CronRepository, HolderRepository, CronRemoval, Timers, CLOCK),
   built(CronService, Writer, Database, CronRepository, HistoryRepository, SlotDecider, CronRemoval, Timers, CLOCK),
   built(CronTimes, Database, CronRepository, CLOCK),
   built(LedgerRepository),
@@ -111,7 +112,8 @@ const firing: Provider[] = [
   built(Claims, Writer, SlotDecider, Timers, CLOCK, LOG),
   built(FireEnds, Writer, FireRepository, CronRepository, CronRemoval, Starter, CLOCK, LOG),
   built(CommandRunner, Database, FireRepository, Bus, SETTINGS, CLOCK, LOG),
-  built(FireCarrier, Database, FireRepository, FireEnds, CommandRunner, Bus, CLOCK, LOG),
+  built(Publisher, Database, FireRepository, Bus, CLOCK),
+  built(FireCarrier, Database, FireRepository, FireEnds, CommandRunner, Publisher, Bus, CLOCK, LOG),
   built(Follower, Database, FireRepository, FireEnds, Bus, CLOCK, LOG),
   built(Sweep, Database, FireRepository, Claims, FireEnds, Starter, Refill, CLOCK, LOG),
   built(RunService, Writer, FireRepository, CronRepository, Starter, Sweep, Refill, CLOCK),

@@ -17,7 +17,7 @@ export const toolText = (mayAct: boolean): string => (mayAct ? files : noFiles)
 const toItself = `What is to be done later, or again and again, you schedule with \`svc\`: its arguments ["cron", "add", "--cron", "0 9 * * 1-5", "--tz", "Europe/Berlin", "--message", "Look at the new issues"] have that message sent to you at these times, which starts you again when you rest or are done; \`--every 15m\`, \`--in 2h\` and \`--at 2030-01-31T09:00\` say other times.`
 
 const toOthers =
-  '`--new` with a mandate in place of `--message` starts a node each time, `--bash` a command; neither needs you to be there.'
+  '`--new` with a mandate in place of `--message` starts a node each time, `--bash` a command, `--publish` an event of an object; none of them needs you to be there.'
 
 const care =
   'A schedule outlives your context, and its message tells you only what it says: put into it what you will have to know. See ["cron", "list"] before you make another, and take away with ["cron", "rm", id] what is no longer needed. Never pass the time with sleep or in a loop.'

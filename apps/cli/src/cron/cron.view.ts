@@ -27,6 +27,8 @@ export const actionText = (action: CronActionInput): string => {
     }
     case 'bash':
       return `run in ${action.cwd}: ${brief(action.command, 80)}`
+    case 'publish':
+      return `publish ${action.event} of ${action.ref}: ${brief(JSON.stringify(action.payload), 80)}`
     default:
       return action.type
   }

@@ -174,6 +174,27 @@ describe('a command', () => {
   })
 })
 
+describe('an event that is published', () => {
+  const publication = { type: 'publish' as const, ref: 'clock', event: 'tick', payload: {} }
+
+  it('is an act, of which objects says the rest, and nothing that is begun here', async () => {
+    const { id } = await lifecycle.create()
+    expect(await asking.check(byNode(id), publication)).toMatchObject({ owner_path: [id] })
+    expect(await failure(asking.check(byNode(id, ['svc:schedule']), publication))).toMatchObject({
+      code: 'scope_missing',
+      fields: { scope: 'svc:act' },
+    })
+    const started = asking.start(`${newId('cron')}:1`, byNode(id), publication)
+    expect(await failure(started)).toMatchObject({ code: 'validation_failed' })
+  })
+
+  it('is that of the app of its node, whoever made the schedule', async () => {
+    const appId = newId('app')
+    const node = await appNode(appId)
+    expect(await asking.actor(byNode(node.id))).toMatchObject({ app_id: appId, profile: null })
+  })
+})
+
 describe('the actor of a command', () => {
   it('is the node as it stands', async () => {
     const { node } = await lifecycle.running({ cwd: '/var' })
@@ -181,8 +202,10 @@ describe('the actor of a command', () => {
       scopes: ['svc:act', 'svc:schedule'],
       place: { cwd: '/var', host_id: lifecycle.host.hostId, git_dir: null },
       generation: 1,
+      app_id: null,
+      profile: null,
     })
-    expect(await asking.actor(byOwner)).toEqual({ scopes: ['*'], place: null, generation: null })
+    expect(await asking.actor(byOwner)).toMatchObject({ scopes: ['*'], place: null, generation: null })
     expect(await failure(asking.actor(byNode(node.id, ['svc:schedule'])))).toMatchObject({ code: 'scope_missing' })
     await lifecycle.call('nodes.cancel', { id: node.id }, nodeContext(node.id))
     expect(await failure(asking.actor(byNode(node.id)))).toMatchObject({ code: 'illegal_transition' })

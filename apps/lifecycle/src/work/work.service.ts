@@ -78,11 +78,17 @@ export class WorkService {
     })
   }
 
-  /** Who a command is run as. @throws SvcError as `Authorities.resolve`; scope_missing */
+  /** Who runs a command, or publishes an event. @throws SvcError as `Authorities.resolve`; scope_missing */
   async actor(_ctx: Context, { by }: InputOf<typeof runAs>): Promise<OutputOf<typeof runAs>> {
     const { actor } = await this.authorities.resolve(this.database, by)
     requireScope(actor, 'svc:act')
-    return { scopes: [...actor.scopes], place: actor.place ?? null, generation: actor.generation ?? null }
+    return {
+      scopes: [...actor.scopes],
+      place: actor.place ?? null,
+      generation: actor.generation ?? null,
+      app_id: actor.appId ?? null,
+      profile: actor.profile ?? null,
+    }
   }
 
   private async prepare(ctx: Context, by: Authority, action: Action): Promise<Prepared> {
@@ -118,7 +124,7 @@ export class WorkService {
       return given(node, messageId)
     }
     if (action.type !== 'message') {
-      throw new SvcError('validation_failed', 'A command is run by the host of its machine.', {
+      throw new SvcError('validation_failed', 'Commands and events are not for lifecycle to begin.', {
         errors: [{ pointer: '/action/type', message: 'is not begun here' }],
       })
     }
@@ -147,6 +153,5 @@ const isToOneself = (action: Action, { nodeId }: Actor): boolean =>
   action.type === 'message' && nodeId !== undefined && action.node_id === nodeId
 
 function requirePossible(action: Action): asserts action is PossibleAction {
-  if (action.type === 'message' || action.type === 'create_node' || action.type === 'bash') return
-  throw new SvcError('action_unavailable')
+  if (action.type === 'start_run') throw new SvcError('action_unavailable')
 }

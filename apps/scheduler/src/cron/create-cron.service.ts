@@ -7,6 +7,7 @@ import type { Tx } from '#common/kernel/database/tx.js'
 import type { Writer, Written } from '#common/kernel/database/writer.js'
 import { isSvcError, SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
+import type { Publisher } from '../fire/publisher.js'
 import { requireJitter, requireSchedule } from '../schedule/schedule.check.js'
 import { dueOf } from '../schedule/slot.plan.js'
 import type { Timers } from '../timer/timers.js'
@@ -31,6 +32,7 @@ export class CreateCronService {
   constructor(
     private readonly writer: Writer,
     private readonly bus: Bus,
+    private readonly publisher: Publisher,
     private readonly crons: CronRepository,
     private readonly holders: HolderRepository,
     private readonly removal: CronRemoval,
@@ -43,7 +45,8 @@ export class CreateCronService {
    * sweep finds the row.
    *
    * @throws SvcError validation_failed, schedule_impossible, schedule_too_frequent, schedule_past, timezone_unknown,
-   * action_unavailable, quota_exceeded, illegal_transition (a node that has ended), and what lifecycle refuses
+   * action_unavailable, quota_exceeded, illegal_transition (a node that has ended), and what lifecycle refuses; of an
+   * event event_not_declared, payload_schema_mismatch
    */
   async create(ctx: Context, input: Create): Promise<Written<Cron>> {
     const prepared = await this.prepare(ctx, input)
@@ -68,6 +71,7 @@ export class CreateCronService {
       requireJitter(input.jitter_s, slots)
       const by = authorityOf(ctx.actor, input.owner_node_id)
       const standing = await this.standing(ctx, by, action)
+      if (action.type === 'publish') await this.publisher.require(askingFor(ctx), by, action)
       return { row: this.build(ctx, { ...input, action }, { by, standing, now, slot: slots.next(now) as number }) }
     } catch (error) {
       if (isSvcError(error)) return { refusal: error }
@@ -102,9 +106,7 @@ export class CreateCronService {
   }
 
   private ask(ctx: Context, by: Authority, action: PossibleAction): Promise<Standing> {
-    const { requestId, deadline } = ctx
-    const asking = { ...systemContext('scheduler', ctx.signal), requestId, ...(deadline !== undefined && { deadline }) }
-    return this.bus.call(check, asking, { by, action })
+    return this.bus.call(check, askingFor(ctx), { by, action })
   }
 
   private build(
@@ -160,3 +162,11 @@ export class CreateCronService {
     throw new SvcError('illegal_transition', 'The node has ended meanwhile.', { state: 'canceled', event: 'schedule' })
   }
 }
+
+/** What a request has this service ask of others by itself. */
+const askingFor = ({ requestId, deadline, traceparent, signal }: Context): Context => ({
+  ...systemContext('scheduler', signal),
+  requestId,
+  ...(traceparent !== undefined && { traceparent }),
+  ...(deadline !== undefined && { deadline }),
+})

@@ -1,7 +1,7 @@
 import { type CronAction, cronLimits, type PossibleAction } from '#common/contract/cron.schema.js'
 import { SvcError } from '#common/kernel/errors.js'
 
-const available: readonly PossibleAction['type'][] = ['message', 'create_node', 'bash']
+const available: readonly PossibleAction['type'][] = ['message', 'create_node', 'bash', 'publish']
 
 const isPossible = (action: CronAction): action is PossibleAction => available.some((type) => type === action.type)
 

@@ -7,13 +7,15 @@ import { isSvcError } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 import { PUNCTUAL } from '../schedule/slot.plan.js'
 import { Batcher } from './batcher.js'
-import { type CommandRunner, isUntold, UnseenCommand } from './command.runner.js'
+import type { CommandRunner } from './command.runner.js'
 import type { FireEnds } from './fire.end.service.js'
 import { ledgerOf } from './fire.ledger.js'
 import { fireMachine } from './fire.machine.js'
 import { type FireRecord, workKeyOf } from './fire.record.js'
 import type { FireRepository, HeldFire } from './fire.repository.js'
+import type { Publisher } from './publisher.js'
 import { refusalOf } from './refusal.js'
+import { isCarriedHere, isUntold, UnseenTry } from './unseen.js'
 
 type Started = OutputOf<(typeof contract)['lifecycle.work.start']>
 
@@ -36,8 +38,8 @@ interface Beginning {
 }
 
 /**
- * Carries a firing out: lifecycle begins its work under its key, or a host runs its command. Whatever can't be asked for
- * now is tried again until it is too old; what is refused has failed.
+ * Carries a firing out: lifecycle begins its work under its key, a host runs its command, or its event is published.
+ * Whatever can't be asked for now is tried again until it is too old; what is refused has failed.
  */
 export class FireCarrier {
   readonly #beginnings: Batcher<FireRecord>
@@ -48,6 +50,7 @@ export class FireCarrier {
     private readonly fires: FireRepository,
     private readonly ends: FireEnds,
     private readonly commands: CommandRunner,
+    private readonly publisher: Publisher,
     private readonly bus: Bus,
     private readonly clock: Clock,
     private readonly log: Logger,
@@ -67,7 +70,7 @@ export class FireCarrier {
     try {
       await this.#try(fire)
     } catch (error) {
-      const [known, why] = error instanceof UnseenCommand ? [error.fire, error.reason] : [fire, error]
+      const [known, why] = error instanceof UnseenTry ? [error.fire, error.reason] : [fire, error]
       if (!this.#closed) await this.#failed(known, why).catch((err: unknown) => this.#leave(known, err))
     }
   }
@@ -83,11 +86,12 @@ export class FireCarrier {
   async #try(fire: HeldFire): Promise<void> {
     const { action, authority } = fire
     if (!action || !authority) return this.#abandoned(fire)
-    // nobody was there to begin it in time; a command that was seen to run has begun, and is asked after
+    // nobody was there to begin it in time; what was seen to run, or may have been heard, has begun, and is asked after
     const now = new Date(this.clock.now())
     const isTooOld = fire.status === 'starting' && now.getTime() >= this.#deadlineOf(fire)
     if (isTooOld) return this.#giveUp(fire, fire.error, now)
     if (action.type === 'bash') return this.ends.end(await this.commands.run(fire, { action, authority }))
+    if (action.type === 'publish') return this.ends.end(await this.publisher.publish(fire, { action, authority }))
     const asked = this.clock.now()
     const started = await this.bus.call(
       start,
@@ -137,8 +141,8 @@ export class FireCarrier {
 
   /** It is too old, unless one of the tries was heard after all. While nobody can say that it stays where it is. */
   async #giveUp(fire: HeldFire, error: FireRecord['error'], now: Date): Promise<void> {
-    if (fire.action?.type === 'bash') {
-      // a command that was seen to run, or of which a try left no word, may have done all or nothing
+    if (isCarriedHere(fire)) {
+      // what was seen to run, or of which a try left no word, may have done all or nothing
       const lost = fire.status === 'running' || isUntold(fire)
       this.ends.end({
         ...tryOf(fire),
@@ -165,7 +169,7 @@ export class FireCarrier {
     }
     const work = await this.#stateOf(fire)
     if (work.state !== 'absent') this.#begun(fire, { fired_at: now, node_id: work.node_id, message_id: null })
-    // what lifecycle doesn't know may have been a command that a host was told
+    // what lifecycle doesn't know may have been a command that a host was told, or an event
     else if (isUntold(fire)) this.ends.end({ ...tryOf(fire), event: 'lose', cause: 'outcome_unknown', ended_at: now })
     else this.ends.end({ ...tryOf(fire), event: 'cancel', cause: 'cron_ended', ended_at: now })
   }

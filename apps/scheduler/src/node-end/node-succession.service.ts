@@ -9,6 +9,7 @@ import type { CronRemoval } from '../cron/cron.removal.js'
 import type { CronRepository } from '../cron/cron.repository.js'
 import type { HistoryRepository } from '../cron/history.repository.js'
 import { type HolderRepository, holderOfNode } from '../cron/holder.repository.js'
+import { isCarriedHere } from '../fire/unseen.js'
 import { isRaised, raised } from '../relay/concerns.js'
 import { changesOf, isOf, type Succession } from './node-succession.js'
 
@@ -64,7 +65,7 @@ export class NodeSuccessionService {
     const now = new Date(this.clock.now())
     const begun = await this.history.begun(
       tx,
-      rows.filter(isCommand).map(({ id }) => id),
+      rows.filter(isCarriedHere).map(({ id }) => id),
     )
     const told = rows.filter((cron) => isRaised(cron) && cron.owner_node_id === succession.from)
     const last = await this.history.last(
@@ -80,5 +81,3 @@ export class NodeSuccessionService {
     }
   }
 }
-
-const isCommand = ({ action }: CronRecord): boolean => action.type === 'bash'

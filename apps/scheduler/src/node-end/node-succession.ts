@@ -16,7 +16,7 @@ const actionOf = ({ action }: CronRecord, { from, to }: Succession): CronRecord[
   return action
 }
 
-/** @param begun a command of it is under way, which a machine knows by the principal that began it: that name stays */
+/** @param begun something of it is under way, which whoever does it knows by the principal that began it: that name stays */
 const authorityOf = ({ authority }: CronRecord, { to }: Succession, begun: boolean): CronRecord['authority'] => {
   const named = authority.kind === 'node' && !begun ? { principal: `node:${to}` } : {}
   return { ...authority, ...named, node_id: to }

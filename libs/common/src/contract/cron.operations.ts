@@ -51,6 +51,8 @@ export const cronOperations = [
       'worktree_refused',
       'grant_revoked',
       'node_token_required',
+      'event_not_declared',
+      'payload_schema_mismatch',
     ],
   }),
   operation({

@@ -3,7 +3,7 @@ import { absolutePath, actorRef, nodeId, time } from './common.schema.js'
 import { operation } from './define.js'
 import { bashResult } from './machine.schema.js'
 import { messageTiers } from './node.schema.js'
-import { customObject, deliveryId, objectBody, objectId, objectRef, signingSecret } from './object.schema.js'
+import { customObject, deliveryId, eventName, objectBody, objectId, objectRef, signingSecret } from './object.schema.js'
 import { nodeEnd, nodeSuccession } from './work.internal.js'
 
 /** A delivery to a node, as lifecycle is told of it. */
@@ -55,6 +55,15 @@ export const objectInternals = [
     response: z.object({ signing_secret: signingSecret }),
     errors: ['not_found', 'receiver_unfit'],
     idempotency: 'key',
+  }),
+  operation({
+    name: 'objects.publication.check',
+    kind: 'internal',
+    summary: 'Whether the caller could publish this now; does nothing',
+    service: 'objects',
+    body: z.object({ ref: objectRef, event: eventName, payload: z.unknown() }),
+    response: z.object({ object_id: objectId }),
+    errors: ['not_found', 'event_not_declared', 'payload_schema_mismatch'],
   }),
   operation({
     name: 'objects.status',

@@ -98,10 +98,16 @@ export const workInternals = [
   operation({
     name: 'lifecycle.work.actor',
     kind: 'internal',
-    summary: 'Who does what is done on this authority now, for a command on a machine',
+    summary: 'Who does what is done on this authority now: a command on a machine, or an event that is published',
     service: 'lifecycle',
     body: z.object({ by: authority }),
-    response: z.object({ scopes: z.array(z.string()), place: nodePlace.nullable(), generation: z.int().nullable() }),
+    response: z.object({
+      scopes: z.array(z.string()),
+      place: nodePlace.nullable(),
+      generation: z.int().nullable(),
+      app_id: z.string().nullable(),
+      profile: z.string().nullable(),
+    }),
     errors: ['not_found', 'grant_revoked', 'illegal_transition', 'scope_missing'],
   }),
   operation({

@@ -95,6 +95,7 @@ describe('permissions of a service', () => {
       'svc.cmd.lifecycle.concern.set',
       'svc.cmd.host.*.bash.run',
       'svc.cmd.objects.customObjects.publish',
+      'svc.cmd.objects.publication.check',
       'svc.cancel.lifecycle.scheduler',
       'svc.cancel.host.*.scheduler',
       'svc.cancel.objects.scheduler',

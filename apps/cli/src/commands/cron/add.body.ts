@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { CronActionInput, CronCreate } from '#sdk/index.js'
 import { secondsOf } from '../../cron/duration.js'
 import { UsageError } from '../../failure.js'
-import { assignment, jsonOf, milliseconds, oneOf, textOf } from '../../input.js'
+import { assignment, jsonIn, jsonOf, milliseconds, oneOf, textOf } from '../../input.js'
 import type { Shell } from '../../shell.js'
 import { type NewOptions, nodeBody } from '../node/new.body.js'
 import { type ScheduleFlags, timesOf } from './schedule.flags.js'
@@ -15,6 +15,9 @@ export interface AddOptions extends ScheduleFlags, Omit<NewOptions, 'wait' | 'wa
   readonly nodeName?: string
   readonly bash?: string
   readonly timeout?: string
+  readonly publish?: string
+  readonly event?: string
+  readonly payload?: string
   readonly actionJson?: string
   readonly for?: string
   readonly missed?: string
@@ -25,7 +28,8 @@ export interface AddOptions extends ScheduleFlags, Omit<NewOptions, 'wait' | 'wa
   readonly deleteAfterRun?: boolean
 }
 
-type Kind = 'message' | 'new' | 'bash' | 'actionJson'
+const kindNames = ['message', 'new', 'bash', 'publish', 'actionJson'] as const
+type Kind = (typeof kindNames)[number]
 
 const tiers = ['critical', 'urgent', 'normal', 'deferred'] as const
 const missed = ['skip', 'once', 'all'] as const
@@ -38,6 +42,8 @@ const belong: Readonly<Partial<Record<keyof AddOptions, readonly Kind[]>>> = {
   cwd: ['new', 'bash'],
   env: ['new', 'bash'],
   timeout: ['bash'],
+  event: ['publish'],
+  payload: ['publish'],
   kind: ['new'],
   nodeName: ['new'],
   strength: ['new'],
@@ -90,14 +96,16 @@ const actionOf = async (options: AddOptions, shell: Shell, here: string): Promis
       return { type: 'create_node', ...(await nodeOf(options, shell, here)) }
     case 'bash':
       return bashOf(options, here)
+    case 'publish':
+      return publicationOf(options)
     case 'actionJson':
-      return (await jsonOf(sourceOf(options.actionJson as string), '--action-json')) as CronActionInput
+      return (await jsonIn(options.actionJson as string, '--action-json')) as CronActionInput
   }
 }
 
 /** @throws UsageError unless there is exactly one action, and nothing that belongs to another */
 const kindOf = (options: AddOptions, { trailing }: Shell): Kind => {
-  const kinds = (['message', 'new', 'bash', 'actionJson'] as const).filter((name) => options[name] !== undefined)
+  const kinds: Kind[] = kindNames.filter((name) => options[name] !== undefined)
   if (trailing.length && !kinds.includes('new')) kinds.push('new')
   const [kind, ...others] = kinds
   if (kind === undefined || others.length) {
@@ -106,7 +114,7 @@ const kindOf = (options: AddOptions, { trailing }: Shell): Kind => {
     )
     throw new UsageError(
       kind ? `there are several actions: ${words.join(', ')}` : 'what it is to do is missing',
-      'say one of --message <text>, --new <prompt>, --bash <command> and --action-json <file>',
+      'say one of --message <text>, --new <prompt>, --bash <command>, --publish <object> and --action-json <file>',
     )
   }
   for (const [name, kinds] of Object.entries(belong)) {
@@ -144,5 +152,13 @@ const bashOf = async ({ bash, cwd, timeout, env }: AddOptions, here: string): Pr
   ...(env && { env: Object.fromEntries(env.map(assignment)) }),
 })
 
-/** A name of a file is enough; JSON itself is taken too, where no files are read. */
-const sourceOf = (given: string): string => (given === '-' || /^\s*[{@]/.test(given) ? given : `@${given}`)
+/** Payloads are mostly short, and so stand in the line itself. */
+const publicationOf = async ({ publish, event, payload }: AddOptions): Promise<CronActionInput> => {
+  if (event === undefined) throw new UsageError('which event is to be published is missing', 'name it: --event <name>')
+  return {
+    type: 'publish',
+    ref: publish as string,
+    event,
+    payload: payload === undefined ? {} : await jsonOf(payload, '--payload'),
+  }
+}

@@ -12,7 +12,7 @@ export const registerAdd = (cron: Command, shell: Shell): void => {
     calls: ['crons.create'],
     mayCall: ['crons.next'],
     summary: 'Have something done at its time, once or again and again',
-    about: `When: one of --cron, --every, --at and --in. What: one of --message, --new, --bash and --action-json. A text "-" is read
+    about: `When: one of --cron, --every, --at and --in. What: one of --message, --new, --bash, --publish and --action-json. A text "-" is read
 from standard input; what stands after -- is a program for a node of the engine exec.
 
 It acts with your authority as it stands at each firing: a token that ends stops nothing, a grant that is narrowed does.
@@ -22,6 +22,10 @@ It keeps the clock of its zone, also when that is set forward or back.`,
       ['svc cron add --every 15m --bash "make check" --name check', 'a command each quarter of an hour'],
       ['svc cron add --in 2h --to <node> --message "is it done?"', 'once; inside a node it is told itself'],
       ['svc cron add --cron @daily --tz Asia/Tokyo -- ./backup.sh', 'a program as a node, at midnight in Tokyo'],
+      [
+        `svc cron add --every 5m --publish clock --event tick --payload '{"every":5}'`,
+        'an event of an object, to whoever watches it',
+      ],
       ['svc cron add --every 1h --action-json act.json', 'any action that the daemon takes'],
     ],
   })
@@ -48,6 +52,9 @@ const addActionFlags = (made: Command): Command =>
     .option('--cwd <directory>', '--new and --bash: working directory; this one unless given')
     .option('--env <NAME=value>', '--bash and programs: more environment; may be repeated', repeated)
     .option('--timeout <time>', '--bash: ms, or with a unit: 30s, 5m; two minutes unless given, ten at most')
+    .option('--publish <object>', 'publish an event of this object, by its name or id')
+    .option('--event <name>', '--publish: which of those that it declares')
+    .option('--payload <json>', '--publish: what the event says, @file or "-" for standard input; {} unless given')
     .option('--action-json <file>', 'the action as JSON, from a file or "-" for standard input')
 
 const addNodeFlags = (made: Command): Command =>

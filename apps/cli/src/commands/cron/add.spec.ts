@@ -100,7 +100,12 @@ describe('svc cron add', () => {
         exec: { argv: ['./backup.sh', '--json'], stdin: 'text' },
       },
     ],
-    [['--action-json', '{"type":"publish","object":"o"}'], { type: 'publish', object: 'o' }],
+    [
+      ['--publish', 'clock', '--event', 'tick', '--payload', '{"at":9}'],
+      { type: 'publish', ref: 'clock', event: 'tick', payload: { at: 9 } },
+    ],
+    [['--publish', 'clock', '--event', 'tick'], { type: 'publish', ref: 'clock', event: 'tick', payload: {} }],
+    [['--action-json', '{"type":"start_run","prompt":"go"}'], { type: 'start_run', prompt: 'go' }],
   ])('does %j', async (args, action) => {
     expect(await sent([...nine, ...args])).toEqual({ schedule: calendar, action })
   })
