@@ -1,6 +1,6 @@
 // `npm run bench`: measures a built daemon beside the floors of this machine, prints a table and writes the figures.
 // Usage: npm run bench [-- --only <part> …] [-- --json <file>] [-- --quick] [-- --profile <directory>], where a part is
-// floors, nodes, trust, runs, watch, host, command, start, canvas or crons. Times are never asserted.
+// floors, nodes, trust, runs, watch, host, command, start, canvas, crons or objects. Times are never asserted.
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './files.mjs'
@@ -14,7 +14,7 @@ if (spawnSync(node, ['scripts/build.mjs'], { cwd: root, stdio: 'inherit' }).stat
 const { build } = await import('esbuild')
 await build({
   entryPoints: [
-    ...['bench', 'load', 'mock', 'bare', 'checks', 'timers'].map((name) => `test/bench/${name}.main.ts`),
+    ...['bench', 'load', 'mock', 'bare', 'checks', 'timers', 'flow'].map((name) => `test/bench/${name}.main.ts`),
     'test/bench/open.doors.ts',
   ].map((path) => join(root, path)),
   outdir: join(root, 'dist/bench'),

@@ -13,6 +13,7 @@ import type { LoadTasks } from './load.main.js'
 import { machine, spin } from './machine.js'
 import type { MockTasks } from './mock.main.js'
 import { nodes } from './nodes.part.js'
+import { objects } from './objects.part.js'
 import { summaryOf } from './profile.js'
 import { isReached, type Row } from './row.js'
 import { runs } from './runs.part.js'
@@ -22,8 +23,20 @@ import { trust } from './trust.part.js'
 import { watch } from './watch.part.js'
 import { Worker } from './worker.js'
 
-/** In this order; the daemons of `start`, `canvas` and `crons` are others. */
-const parts: Readonly<Record<string, Part>> = { floors, nodes, trust, runs, watch, host, command, start, canvas, crons }
+/** In this order; the daemons of `start` and of those behind it are others. */
+const parts: Readonly<Record<string, Part>> = {
+  floors,
+  nodes,
+  trust,
+  runs,
+  watch,
+  host,
+  command,
+  start,
+  canvas,
+  crons,
+  objects,
+}
 
 const optionsOf = (args: string[]): BenchOptions => {
   const { values } = parseArgs({

@@ -1,6 +1,3 @@
-import { cpSync, mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { MockModel } from '#common/testing/mock-model.js'
 import { TestDaemon } from '../support/daemon.js'
 import { TcpProxy } from '../support/tcp-proxy.js'
@@ -9,6 +6,7 @@ import { Random } from './random.js'
 import { type RoundResult, runRound } from './round.js'
 import { storiesOf } from './story.run.js'
 import { StreamWatch } from './stream-watch.js'
+import { secondsSince, Tally } from './tally.js'
 
 export interface ChaosOptions {
   seed: number
@@ -31,7 +29,7 @@ export interface ChaosResult {
 export const runChaos = async (options: ChaosOptions): Promise<ChaosResult> => {
   const { seed, count, from = 1, minutes = Number.POSITIVE_INFINITY } = options
   const began = performance.now()
-  const tally = new Tally(options)
+  const tally = new CanvasTally(options)
   await using mock = await MockModel.start()
   const daemon = await TestDaemon.prepare()
   const edge = await TcpProxy.before(daemon.baseUrl)
@@ -47,55 +45,50 @@ export const runChaos = async (options: ChaosOptions): Promise<ChaosResult> => {
       const random = new Random(seed, round)
       const faults = faultsOf(round, (cycle) => new Random(seed, -1 - cycle), random)
       const stories = storiesOf(round, (cycle) => new Random(seed, -1 - cycle, 1))
-      const started = performance.now()
+      tally.begin()
       const result = await runRound({ daemon, edge, baseUrl, mock, seed, round, random, faults, stories, canvas })
       const what = `${stories.join(' + ')}; ${faults.map(textOfFault).join(', then ')}`
-      tally.add(result, { round, what, faults: faults.length, took: seconds(started), log: daemon.data.log })
+      tally.add(result, { round, what, faults: faults.length, daemon })
     }
   } finally {
     await Promise.all([canvas?.stop(), edge.close()])
     await daemon.stop()
   }
-  return tally.result(seconds(began), canvas.resumptions)
+  return tally.result(secondsSince(began), canvas.resumptions)
 }
 
 interface Facts {
   readonly round: number
   readonly what: string
   readonly faults: number
-  readonly took: string
-  /** Directory of the daemon's logs. */
-  readonly log: string
+  readonly daemon: TestDaemon
 }
 
-/** Tells of each round as it ends. A row that breaks a rule breaks it in every later round, too: it counts once. */
-class Tally {
+/** What came of the rounds. */
+class CanvasTally {
   readonly #results: RoundResult[] = []
-  readonly #violations = new Set<string>()
   #faults = 0
+  readonly #tally: Tally
 
-  constructor(private readonly options: ChaosOptions) {}
+  constructor(private readonly options: ChaosOptions) {
+    const { say, seed } = options
+    this.#tally = new Tally({ say, again: (round) => `npm run chaos -- --seed ${seed} --from ${round} --count 1` })
+  }
 
-  add(result: RoundResult, { round, what, faults, took, log }: Facts): void {
-    const { say, seed } = this.options
-    const fresh = result.violations.filter((sentence) => !this.#violations.has(sentence))
-    for (const sentence of fresh) this.#violations.add(sentence)
+  begin(): void {
+    this.#tally.begin()
+  }
+
+  add(result: RoundResult, { round, what, faults, daemon }: Facts): void {
     this.#results.push(result)
     this.#faults += faults
-    const { nodes, died, unknownModelCalls, unknownToolCalls } = result
-    const figures = `${took}, ${nodes} nodes, ${died} died, ${unknownModelCalls + unknownToolCalls} unknown`
-    say(`${fresh.length ? '✗' : '✓'} round ${round}: ${what} (${figures})`)
-    if (!fresh.length) return
-    for (const sentence of fresh) say(`    ${sentence}`)
-    say(`    again: npm run chaos -- --seed ${seed} --from ${round} --count 1`)
-    const logs = mkdtempSync(join(tmpdir(), 'svc-chaos-log-'))
-    cpSync(log, logs, { recursive: true })
-    say(`    its logs: ${logs}`)
+    const { nodes, died, unknownModelCalls, unknownToolCalls, violations } = result
+    const figures = `${nodes} nodes, ${died} died, ${unknownModelCalls + unknownToolCalls} unknown`
+    this.#tally.round(round, { what, figures, violations }, daemon)
   }
 
   result(took: string, canvasResumptions: number): ChaosResult {
-    const rounds = this.#results.length
-    const violations = [...this.#violations]
+    const { rounds, violations } = this.#tally
     const sum = (key: Exclude<keyof RoundResult, 'violations'>) =>
       this.#results.reduce((total, result) => total + result[key], 0)
     const summary =
@@ -106,5 +99,3 @@ class Tally {
     return { rounds, violations, summary }
   }
 }
-
-const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`

@@ -17,7 +17,7 @@ import {
 export const processNames = ['daemon', 'host', 'nats', 'redis', 'postgres'] as const
 export type ProcessName = (typeof processNames)[number]
 /** Services that a daemon of the chaos harness has in processes of their own. */
-export type ApartName = 'lifecycle' | 'scheduler'
+export type ApartName = 'lifecycle' | 'scheduler' | 'objects' | 'gateway'
 
 /** The processes of one daemon, found by what they left in the data directory and by the marks in their environments. */
 export class DaemonProcesses {

@@ -1,6 +1,6 @@
 import { systemClock } from '#common/kernel/clock.js'
 import type { Client, SvcError } from '#sdk/index.js'
-import { reached } from './cron.fault.js'
+import { reached } from '../moment.js'
 import type { CronPlan } from './cron.plan.js'
 
 /** A schedule that a client asked for, with all that the client was told of it. */

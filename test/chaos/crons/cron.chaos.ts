@@ -1,13 +1,14 @@
-import { cpSync, mkdirSync, mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#common/kernel/clock.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import type { Client } from '#sdk/index.js'
 import { TestDaemon } from '../../support/daemon.js'
+import { apart } from '../apart.js'
 import { broken } from '../canvas.look.js'
 import { Random } from '../random.js'
 import { patience } from '../stage.js'
+import { secondsSince, Tally } from '../tally.js'
 import { type ArmedCron, CronHand } from './cron.cast.js'
 import { type CronFault, textOfCronFault } from './cron.fault.js'
 import { type FireLine, wasNeverBegun } from './cron.lines.js'
@@ -39,16 +40,16 @@ const farAway = 20
 export const runCronChaos = async (options: CronChaosOptions): Promise<CronChaosResult> => {
   const { seed, count, from = 1 } = options
   const began = performance.now()
-  const tally = new Tally(options)
-  const daemon = await TestDaemon.prepare({ main: 'test/chaos/crons/apart.daemon.mjs' })
+  const tally = new CronTally(options)
+  const daemon = await TestDaemon.prepare(apart('lifecycle', 'scheduler'))
   let timers: CronTimers | undefined
   try {
     await daemon.start()
     timers = new CronTimers(daemon)
     const stage = await set(daemon, timers, seed)
     for (let round = from; round < from + count; round += 1) {
-      const started = performance.now()
-      tally.add(round, await runCronRound(stage, round), secondsSince(started), daemon)
+      tally.begin()
+      tally.add(round, await runCronRound(stage, round), daemon)
     }
     tally.end(await theEnd(stage, tally.crons))
   } finally {
@@ -115,53 +116,43 @@ const emptied = async (what: string, look: () => Promise<string[]>): Promise<str
 /** A firing is late from here on (ms). */
 const lateFrom = 1000
 
-/** Tells of each round as it ends. What breaks a rule for good breaks it in every later round, too: it counts once. */
-class Tally {
+/** What came of the rounds. */
+class CronTally {
   readonly crons: ArmedCron[] = []
   readonly #lines: FireLine[] = []
   readonly #faults: CronFault[] = []
-  readonly #violations = new Set<string>()
-  #rounds = 0
+  readonly #tally: Tally
 
-  constructor(private readonly options: CronChaosOptions) {}
+  constructor(private readonly options: CronChaosOptions) {
+    const { say, seed } = options
+    const again = (round: number) => `npm run chaos -- --target crons --seed ${seed} --from ${round} --count 1`
+    this.#tally = new Tally({ say, again })
+  }
 
-  add(round: number, result: CronRoundResult, took: string, { data }: TestDaemon): void {
-    const { say, seed } = this.options
-    const fresh = this.#fresh(result.violations)
-    this.#rounds += 1
-    this.crons.push(...result.crons)
-    this.#faults.push(...result.faults)
-    this.#lines.push(...result.lines)
-    const what = result.faults.map(textOfCronFault).join(', then ')
-    say(`${fresh.length ? '✗' : '✓'} round ${round}: ${what} (${took}, ${figuresOf(result.lines)})`)
-    if (!fresh.length) return
-    for (const sentence of fresh) say(`    ${sentence}`)
-    say(`    again: npm run chaos -- --target crons --seed ${seed} --from ${round} --count 1`)
-    const logs = mkdtempSync(join(tmpdir(), 'svc-chaos-log-'))
-    cpSync(data.log, logs, { recursive: true })
-    say(`    its logs: ${logs}`)
+  begin(): void {
+    this.#tally.begin()
+  }
+
+  add(round: number, { faults, crons, lines, violations }: CronRoundResult, daemon: TestDaemon): void {
+    this.crons.push(...crons)
+    this.#faults.push(...faults)
+    this.#lines.push(...lines)
+    const what = faults.map(textOfCronFault).join(', then ')
+    this.#tally.round(round, { what, figures: figuresOf(lines), violations }, daemon)
   }
 
   end({ lines, violations }: { lines: FireLine[]; violations: string[] }): void {
-    const fresh = this.#fresh(violations)
     this.#lines.push(...lines)
-    this.options.say(`${fresh.length ? '✗' : '✓'} the end: ${figuresOf(lines)} of those that stood for the whole run`)
-    for (const sentence of fresh) this.options.say(`    ${sentence}`)
+    this.#tally.end(`${figuresOf(lines)} of those that stood for the whole run`, violations)
   }
 
   result(took: string): CronChaosResult {
-    const violations = [...this.#violations]
+    const { rounds, violations } = this.#tally
     const kills = this.#faults.filter(({ way }) => way === 'kill').length
     const summary =
-      `chaos crons: seed ${this.options.seed}, ${this.#rounds} rounds, ${this.#faults.length} faults (${kills} SIGKILL), ` +
+      `chaos crons: seed ${this.options.seed}, ${rounds} rounds, ${this.#faults.length} faults (${kills} SIGKILL), ` +
       `${took}: ${figuresOf(this.#lines)}; ${violations.length} violations`
-    return { rounds: this.#rounds, violations, summary }
-  }
-
-  #fresh(violations: readonly string[]): string[] {
-    const fresh = violations.filter((sentence) => !this.#violations.has(sentence))
-    for (const sentence of fresh) this.#violations.add(sentence)
-    return fresh
+    return { rounds, violations, summary }
   }
 }
 
@@ -176,5 +167,3 @@ const figuresOf = (lines: readonly FireLine[]): string => {
   const most = Math.max(0, ...lateness)
   return `${slots} slots, ${left} left out, ${counted.join(', ')}, ${late} late, at most ${Math.round(most)} ms`
 }
-
-const secondsSince = (moment: number): string => `${((performance.now() - moment) / 1000).toFixed(1)} s`

@@ -4,6 +4,7 @@ import { systemClock } from '#common/kernel/clock.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import type { TestDaemon } from '../../support/daemon.js'
 import { textOf } from '../../support/daemon-processes.js'
+import { reached } from '../moment.js'
 import type { Random } from '../random.js'
 import type { CronTimers } from './cron.timers.js'
 
@@ -67,12 +68,6 @@ export const textOfCronFault = (fault: CronFault): string => {
     case 'away':
       return `scheduler paused for ${fault.length} ms ${moment}`
   }
-}
-
-/** Resolves at a moment in ms since the epoch. */
-export const reached = async (moment: number): Promise<void> => {
-  const left = moment - systemClock.now()
-  await waitFor(() => systemClock.now() >= moment, { timeout: Math.max(0, left) + 5000, interval: 5, what: 'a moment' })
 }
 
 /** Does it at its moment. What is killed is started again by the daemon. */

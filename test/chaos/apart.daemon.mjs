@@ -1,5 +1,5 @@
-// The built daemon with lifecycle and scheduler in processes of their own, each started again when it ends, as containers
-// are: what kills one of them leaves the other and the edge alone. Usage: apart.daemon.mjs --foreground
+// The built daemon with the services that CHAOS_APART names in processes of their own, each started again when it ends, as
+// containers are: what kills one of them leaves the others alone. Usage: CHAOS_APART=lifecycle,scheduler apart.daemon.mjs --foreground
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { services } from '#apps/daemon/src/services.js'
 import { openDataDirectory } from '#common/kernel/servers/data-directory.js'
 import { SupervisedProcess } from '#common/kernel/servers/supervised-process.js'
 
-const apart = ['lifecycle', 'scheduler']
+const apart = (process.env.CHAOS_APART ?? '').split(',')
 
 class Nothing {}
 

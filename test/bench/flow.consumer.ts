@@ -1,0 +1,93 @@
+import type { IncomingMessage } from 'node:http'
+import { ask, open, type Wire } from './load.http.js'
+
+/** Ids of one acknowledgement, as many as the contract takes. */
+const atOnce = 1000
+
+/**
+ * Receives a queue over one bare connection and acknowledges what came, as soon as it came, one request at a time. It begins
+ * with an empty queue, and counts from there.
+ */
+export class FlowConsumer {
+  /** When each delivery came. */
+  readonly moments: number[] = []
+  #acknowledged = 0
+  #waiting: string[] = []
+  #asking = false
+  #rest = ''
+  #hopes: { readonly isMet: () => boolean; readonly resolve: () => void }[] = []
+  #failure: unknown
+
+  private constructor(
+    private readonly wire: Wire,
+    private readonly path: string,
+    private readonly stream: IncomingMessage,
+  ) {
+    stream.setEncoding('utf8')
+    stream.on('error', () => undefined)
+    stream.on('data', (chunk: string) => this.#read(chunk))
+  }
+
+  static async open(wire: Wire, queue: string): Promise<FlowConsumer> {
+    const path = `/v1/custom-objects/${queue}`
+    return new FlowConsumer(wire, path, await open(wire, 'GET', `${path}/receive`))
+  }
+
+  arrived(count: number): Promise<void> {
+    return this.#when(() => this.moments.length >= count)
+  }
+
+  /** @throws Error when an acknowledgement was refused */
+  async acknowledged(count: number): Promise<void> {
+    await this.#when(() => this.#acknowledged >= count || this.#failure !== undefined)
+    if (this.#failure) throw this.#failure
+  }
+
+  close(): void {
+    this.stream.destroy()
+  }
+
+  #when(isMet: () => boolean): Promise<void> {
+    if (isMet()) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#hopes.push({ isMet, resolve })
+    })
+  }
+
+  #look(): void {
+    const met = this.#hopes.filter(({ isMet }) => isMet())
+    if (!met.length) return
+    this.#hopes = this.#hopes.filter((hope) => !met.includes(hope))
+    for (const { resolve } of met) resolve()
+  }
+
+  #read(chunk: string): void {
+    const frames = (this.#rest + chunk).split('\n\n')
+    this.#rest = frames.pop() ?? ''
+    const now = performance.now()
+    for (const frame of frames) {
+      const at = frame.indexOf('data: {')
+      if (at < 0) continue
+      const { id } = JSON.parse(frame.slice(at + 'data: '.length)) as { id: string }
+      this.moments.push(now)
+      this.#waiting.push(id)
+    }
+    this.#look()
+    void this.#acknowledge().catch((error: unknown) => {
+      this.#failure = error
+      this.#look()
+    })
+  }
+
+  async #acknowledge(): Promise<void> {
+    if (this.#asking) return
+    this.#asking = true
+    while (this.#waiting.length) {
+      const ids = this.#waiting.splice(0, atOnce)
+      await ask(this.wire, 'POST', `${this.path}/ack`, { ids })
+      this.#acknowledged += ids.length
+      this.#look()
+    }
+    this.#asking = false
+  }
+}
