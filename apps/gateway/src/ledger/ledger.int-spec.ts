@@ -10,21 +10,25 @@ import { TestGateway } from '../testing/gateway.fixture.js'
 import { WireLifecycle } from '../testing/wire-lifecycle.fixture.js'
 
 const ofScheduler = contract['scheduler.ledger.read']
+const ofObjects = contract['objects.ledger.read']
 const ofLifecycle = contract['lifecycle.ledger.read']
 type Asked = InputOf<typeof ofScheduler>
 
 let gateway: TestGateway
 let wire: WireLifecycle
-let scheduler: TestPeer | undefined
+let peers: TestPeer[] = []
 let node: string
 
-const joinScheduler = async (answer: (ctx: Context, asked: Asked) => unknown): Promise<void> => {
-  scheduler = await joinBus(testNats().url, 'scheduler', {
-    operations: [ofScheduler],
-    handlers: { [ofScheduler.name]: async (ctx: Context, asked: unknown) => answer(ctx, asked as Asked) },
-  })
+type Part = typeof ofScheduler | typeof ofObjects
+type Answer = (ctx: Context, asked: Asked) => unknown
+
+const join = async (part: Part, answer: Answer): Promise<void> => {
+  const handlers = { [part.name]: async (ctx: Context, asked: unknown) => answer(ctx, asked as Asked) }
+  peers.push(await joinBus(testNats().url, part.service, { operations: [part], handlers }))
 }
-const lifecycleAnswers = (answer: (ctx: Context, asked: Asked) => unknown): void => {
+const joinScheduler = (answer: Answer): Promise<void> => join(ofScheduler, answer)
+const joinObjects = (answer: Answer): Promise<void> => join(ofObjects, answer)
+const lifecycleAnswers = (answer: Answer): void => {
   wire.answers[ofLifecycle.name] = (ctx, asked) => answer(ctx, asked)
 }
 beforeAll(async () => {
@@ -34,8 +38,8 @@ beforeAll(async () => {
   node = wire.create()
 })
 afterEach(async () => {
-  await scheduler?.close()
-  scheduler = undefined
+  await Promise.all(peers.map((peer) => peer.close()))
+  peers = []
   delete wire.answers[ofLifecycle.name]
 })
 afterAll(async () => {
@@ -57,6 +61,7 @@ const entry = (id: string, at: string, more: Partial<LedgerEntry> = {}): LedgerE
   cron_id: null,
   node_id: null,
   request_id: null,
+  object_id: null,
   name: null,
   app_id: null,
   action: null,
@@ -82,11 +87,13 @@ const slots = moments.flatMap((at, day) => [1, 2].map((slot) => entry(`${cron}:1
 const faults = moments.flatMap((at, day) =>
   [1, 2, 3].map((ord) => entry(`fault_000000000000000000${day}${ord}`, at, { kind: 'resume' })),
 )
-const whole = [...slots, ...faults].sort(newestFirst)
+const deliveries = moments.map((at, day) => entry(`dlv_0000000000000000000000000${day}`, at, { kind: 'delivery' }))
+const whole = [...slots, ...faults, ...deliveries].sort(newestFirst)
 
 describe('GET /v1/ledger', () => {
   it('is what all services keep, page after page, each entry once', async () => {
     await joinScheduler(keeping(slots))
+    await joinObjects(keeping(deliveries))
     lifecycleAnswers(keeping(faults))
     for (const limit of [1, 2, 4, 200]) {
       const read: LedgerEntry[] = []
@@ -104,6 +111,7 @@ describe('GET /v1/ledger', () => {
 
   it('names a service that is not there, and shows what the others keep', async () => {
     lifecycleAnswers(keeping(faults))
+    await joinObjects(keeping([]))
     const { status, body } = await gateway.ask({ path: '/v1/ledger' })
     expect(status).toBe(200)
     expect(body.absent).toEqual(['scheduler'])
@@ -112,13 +120,14 @@ describe('GET /v1/ledger', () => {
 
   it('names a service that is there and does not answer in time', async () => {
     await joinScheduler(keeping(slots))
+    await joinObjects(keeping(deliveries))
     lifecycleAnswers(
       (ctx) => new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason))),
     )
     const { status, body } = await gateway.ask({ path: '/v1/ledger' })
     expect(status).toBe(200)
     expect(body.absent).toEqual(['lifecycle'])
-    expect(body.data).toHaveLength(slots.length)
+    expect(body.data).toHaveLength(slots.length + deliveries.length)
   })
 
   it('passes on what a service refuses, and refuses a cursor and a filter that mean nothing', async () => {
@@ -139,12 +148,13 @@ describe('GET /v1/ledger', () => {
       asked.push({ ctx, input })
       return { entries: [] }
     }
-    await joinScheduler(noting)
+    await Promise.all([joinScheduler(noting), joinObjects(noting)])
     lifecycleAnswers(noting)
+    const object = newId('obj')
     const since = '2026-01-01T00:00:00.000Z'
-    const query = `kind=slot&state=failed&node_id=${node}&cron_id=${cron}&app_id=an-app&since=${since}&limit=7`
+    const query = `kind=slot&state=failed&node_id=${node}&cron_id=${cron}&object_id=${object}&app_id=an-app&since=${since}&limit=7`
     expect((await gateway.ask({ path: `/v1/ledger?${query}`, token: gateway.nodeToken(node) })).status).toBe(200)
-    expect(asked).toHaveLength(2)
+    expect(asked).toHaveLength(3)
     for (const { ctx, input } of asked) {
       expect(ctx.actor).toMatchObject({ kind: 'node', nodeId: node })
       expect(input).toEqual({
@@ -152,6 +162,7 @@ describe('GET /v1/ledger', () => {
         state: 'failed',
         node_id: node,
         cron_id: cron,
+        object_id: object,
         app_id: 'an-app',
         since,
         before: null,

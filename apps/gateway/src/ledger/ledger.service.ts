@@ -7,7 +7,11 @@ import { isSvcError } from '#common/kernel/errors.js'
 import { pageOfParts } from './ledger.merge.js'
 
 const list = contract['ledger.list']
-const parts = [contract['lifecycle.ledger.read'], contract['scheduler.ledger.read']] as const
+const parts = [
+  contract['lifecycle.ledger.read'],
+  contract['scheduler.ledger.read'],
+  contract['objects.ledger.read'],
+] as const
 type Part = (typeof parts)[number]
 
 /** How long a service has to answer before it counts as absent (ms). */

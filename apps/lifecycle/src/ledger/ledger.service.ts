@@ -94,8 +94,8 @@ export class LedgerService {
   /** @throws SvcError not_found when the node of the token is gone */
   async read(ctx: Context, input: InputOf<typeof operation>): Promise<OutputOf<typeof operation>> {
     const { kind, state, since, before, limit } = input
-    // what schedules do is the scheduler's to tell
-    if (input.cron_id !== undefined) return { entries: [] }
+    // what schedules and objects do is for others to tell
+    if (input.cron_id !== undefined || input.object_id !== undefined) return { entries: [] }
     const view: LedgerView = {
       horizon: await this.horizons.of(ctx, this.database),
       kind,

@@ -135,7 +135,7 @@ export class NodeService {
    */
   private async horizon(
     ctx: Context,
-    { under, app }: InputOf<typeof list>,
+    { under, app }: Pick<InputOf<typeof list>, 'under' | 'app'>,
   ): Promise<Pick<NodeFilter, 'under' | 'appId' | 'profile'>> {
     const { kind, nodeId, appId, profile } = ctx.actor
     if (kind === 'owner') return { under }

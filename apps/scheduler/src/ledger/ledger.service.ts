@@ -28,7 +28,7 @@ export class LedgerService {
   ) {}
 
   async read(ctx: Context, input: InputOf<Read>): Promise<OutputOf<Read>> {
-    if (input.kind !== undefined && input.kind !== 'slot') return { entries: [] }
+    if ((input.kind !== undefined && input.kind !== 'slot') || input.object_id !== undefined) return { entries: [] }
     const rows = await this.ledger.page(this.database, ctx, {
       state: input.state,
       nodeId: input.node_id,
