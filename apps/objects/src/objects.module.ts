@@ -7,6 +7,7 @@ import { Database } from '#common/kernel/database/database.js'
 import { Inbox } from '#common/kernel/database/inbox.js'
 import { Outbox } from '#common/kernel/database/outbox.js'
 import { Writer } from '#common/kernel/database/writer.js'
+import { SchemaThread } from '#common/kernel/schema/schema.thread.js'
 import { LOG, type ServiceDefinition, type ServiceSetup } from '#common/kernel/service.js'
 import { Acks } from './delivery/ack.repository.js'
 import { AckService } from './delivery/ack.service.js'
@@ -23,6 +24,19 @@ import { LedgerService } from './ledger/ledger.service.js'
 import { ObjectRepository } from './object/object.repository.js'
 import { ReceiverRepository } from './object/receiver.repository.js'
 import { ObjectsLifetime, type Running } from './objects.lifetime.js'
+import { AcceptanceRepository } from './publish/acceptance.repository.js'
+import { AcceptanceService } from './publish/acceptance.service.js'
+import { Acceptor } from './publish/acceptor.js'
+import { Expansion } from './publish/expansion.js'
+import { FanOut } from './publish/fan-out.js'
+import { FanoutRepository } from './publish/fanout.repository.js'
+import { ObjectCatalogs } from './publish/object.catalogs.js'
+import { PublicationRepository } from './publish/publication.repository.js'
+import { PublishRpc } from './publish/publish.rpc.js'
+import { PublishService } from './publish/publish.service.js'
+import { RefusalRepository } from './publish/refusal.repository.js'
+import { Refusals } from './publish/refusals.js'
+import { SpreadRepository } from './publish/spread.repository.js'
 import { OpenStreams } from './receive/open.streams.js'
 import { ReceiveRpc } from './receive/receive.rpc.js'
 import { ReceiveService } from './receive/receive.service.js'
@@ -58,7 +72,25 @@ const kernel = ({ settings, log }: ServiceSetup, clock: Clock): Provider[] => {
 /** What exists: objects, their catalogs and who watches what. */
 const registry: Provider[] = [built(ObjectRepository), built(ReceiverRepository)]
 
-/** From a publication to its deliveries, and to whoever pulls them. */
+/** From a publication to its deliveries. */
+const publishing: Provider[] = [
+  built(PublicationRepository),
+  built(SpreadRepository),
+  built(FanoutRepository),
+  built(Expansion, SpreadRepository, FanoutRepository, Wake),
+  built(FanOut, Writer, FanoutRepository, SpreadRepository, Expansion, Wake, CLOCK, LOG),
+  built(AcceptanceRepository),
+  built(AcceptanceService, Writer, AcceptanceRepository, PublicationRepository, Expansion, CLOCK),
+  built(Acceptor, AcceptanceService, CLOCK),
+  built(SchemaThread, CLOCK, LOG),
+  built(ObjectCatalogs, Database, ObjectRepository, AcceptanceRepository, SchemaThread),
+  built(RefusalRepository),
+  built(Refusals, Database, RefusalRepository, CLOCK, LOG),
+  built(PublishService, Database, ObjectCatalogs, AcceptanceRepository, Acceptor, Refusals, CLOCK),
+  PublishRpc,
+]
+
+/** From deliveries to whoever pulls them. */
 const flow: Provider[] = [
   built(Wake, Bus),
   built(DeliveryRepository),
@@ -93,7 +125,7 @@ const flow: Provider[] = [
 const sending: Provider[] = []
 
 /** What runs by itself, in the order in which the parts need each other. */
-const running: Type<Running>[] = [Wake, OpenStreams]
+const running: Type<Running>[] = [Wake, ObjectCatalogs, Refusals, Acceptor, FanOut, OpenStreams]
 
 /** Home of custom objects: what publishes events, who watches it, and what of that is not delivered yet. */
 @Module({})
@@ -117,6 +149,7 @@ export class ObjectsModule {
       providers: [
         ...kernel(setup, clock),
         ...registry,
+        ...publishing,
         ...flow,
         ...sending,
         {
@@ -137,6 +170,8 @@ const finished = [
   'customObjects.events.list',
   'objects.ledger.read',
   'objects.status',
+  'customObjects.publish',
+  'customObjects.publishBatch',
 ]
 const unfinished = operations
   .filter(({ service: owner, name }) => owner === 'objects' && !finished.includes(name))
