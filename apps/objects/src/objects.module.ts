@@ -3,6 +3,7 @@ import { operations } from '#common/contract/index.js'
 import { Bus } from '#common/kernel/bus/bus.js'
 import { BusModule } from '#common/kernel/bus/bus.module.js'
 import { CLOCK, type Clock, systemClock } from '#common/kernel/clock.js'
+import { SETTINGS } from '#common/kernel/config.js'
 import { Database } from '#common/kernel/database/database.js'
 import { Inbox } from '#common/kernel/database/inbox.js'
 import { Outbox } from '#common/kernel/database/outbox.js'
@@ -18,6 +19,7 @@ import { HistoryRepository } from './delivery/history.repository.js'
 import { HistoryService } from './delivery/history.service.js'
 import { ReceivingObjects } from './delivery/receiving.object.js'
 import { Wake } from './delivery/wake.js'
+import { Housekeeping } from './housekeeping.js'
 import { LedgerRepository } from './ledger/ledger.repository.js'
 import { LedgerRpc } from './ledger/ledger.rpc.js'
 import { LedgerService } from './ledger/ledger.service.js'
@@ -40,6 +42,7 @@ import { SpreadRepository } from './publish/spread.repository.js'
 import { OpenStreams } from './receive/open.streams.js'
 import { ReceiveRpc } from './receive/receive.rpc.js'
 import { ReceiveService } from './receive/receive.service.js'
+import { RetentionRepository } from './retention.repository.js'
 import { StatusRepository } from './status/status.repository.js'
 import { StatusRpc } from './status/status.rpc.js'
 
@@ -115,6 +118,8 @@ const flow: Provider[] = [
   built(LedgerRepository),
   built(LedgerService, Database, LedgerRepository),
   built(StatusRepository),
+  built(RetentionRepository),
+  built(Housekeeping, Writer, Database, Inbox, ObjectRepository, RetentionRepository, SETTINGS, CLOCK, LOG),
   DeliveryRpc,
   ReceiveRpc,
   LedgerRpc,
@@ -125,7 +130,7 @@ const flow: Provider[] = [
 const sending: Provider[] = []
 
 /** What runs by itself, in the order in which the parts need each other. */
-const running: Type<Running>[] = [Wake, ObjectCatalogs, Refusals, Acceptor, FanOut, OpenStreams]
+const running: Type<Running>[] = [Wake, ObjectCatalogs, Refusals, Acceptor, FanOut, OpenStreams, Housekeeping]
 
 /** Home of custom objects: what publishes events, who watches it, and what of that is not delivered yet. */
 @Module({})

@@ -6,8 +6,12 @@ import { Bus } from '#common/kernel/bus/bus.js'
 import type { Context } from '#common/kernel/context.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { problemOf } from '../http/problem.js'
-import { frameOf } from './frames.js'
+import { type FrameParts, frameOf } from './frames.js'
 import { SseClients } from './sse.clients.js'
+
+/** An item says its own type, unless the contract says how all of them are framed. */
+const partsOf = ({ frame }: Operation, item: Record<string, unknown>): FrameParts =>
+  frame ? { id: String(item[frame.id]), event: frame.event, data: item } : { event: String(item.type), data: item }
 
 /** The answers that a service streams, handed on as they come. */
 @Injectable()
@@ -18,7 +22,7 @@ export class Passage {
   ) {}
 
   /**
-   * Writes each item as an event of its type. A refusal is an ordinary answer; what fails later is an `error` event.
+   * Writes each item as an event of its type, or as the contract frames it. A refusal is an ordinary answer; what fails later is an `error` event.
    *
    * @throws SvcError whatever refuses the request before its first item.
    */
@@ -32,7 +36,7 @@ export class Passage {
     client.over.signal.addEventListener('abort', leave, { once: true })
     try {
       for await (const item of items) {
-        await client.send(frameOf({ event: (item as { type: string }).type, data: item }))
+        await client.send(frameOf(partsOf(entry, item as Record<string, unknown>)))
       }
       client.end('complete')
     } catch (error) {

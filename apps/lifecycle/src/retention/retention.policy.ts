@@ -67,6 +67,20 @@ export const retentionPolicy = (settings: Settings): readonly RetentionClass[] =
     setting: 'SVC_KEEP_FIRES_DAYS',
   },
   {
+    class: 'object_deliveries',
+    what: 'deliveries that were acknowledged',
+    tables: ['deliveries', 'acks', 'failures', 'refusals'].map(objects),
+    ...orNever(settings.SVC_KEEP_DELIVERIES_DAYS, 'for ever'),
+    setting: 'SVC_KEEP_DELIVERIES_DAYS',
+  },
+  {
+    class: 'object_events',
+    what: 'events of objects that nobody is owed any more',
+    tables: ['events', 'keys'].map(objects),
+    ...orNever(settings.SVC_KEEP_DELIVERIES_DAYS, 'for ever'),
+    setting: 'SVC_KEEP_DELIVERIES_DAYS',
+  },
+  {
     class: 'answers',
     what: 'texts that models answered; what each call cost stays',
     tables: ['models.calls'],
@@ -95,18 +109,19 @@ export const retentionPolicy = (settings: Settings): readonly RetentionClass[] =
   {
     class: 'keys',
     what: 'first answers under idempotency keys',
-    tables: ['canvas', 'gateway', 'models', 'scheduler'].map((schema) => `${schema}.idempotency`),
+    tables: ['canvas', 'gateway', 'models', 'objects', 'scheduler'].map((schema) => `${schema}.idempotency`),
     days: 1,
   },
   {
     class: 'deliveries',
     what: 'what services have told each other',
-    tables: ['canvas', 'models', 'scheduler'].flatMap((schema) => [`${schema}.outbox`, `${schema}.inbox`]),
+    tables: ['canvas', 'models', 'objects', 'scheduler'].flatMap((schema) => [`${schema}.outbox`, `${schema}.inbox`]),
     days: deliveryDays,
   },
 ]
 
 const canvas = (table: string): string => `canvas.${table}`
+const objects = (table: string): string => `objects.${table}`
 
 const orNever = (days: number, never: string): { days: number | null; kept?: string } =>
   days > 0 ? { days } : { days: null, kept: never }

@@ -32,7 +32,9 @@ export class RetentionRepository {
     return reader.query<Run>(
       `SELECT class, last_run_at, removed, removed_total FROM canvas.retention
        UNION ALL SELECT class, last_run_at, removed, removed_total FROM models.retention
-       UNION ALL SELECT class, last_run_at, removed, removed_total FROM scheduler.retention`,
+       UNION ALL SELECT class, last_run_at, removed, removed_total FROM objects.retention
+       UNION ALL SELECT class, last_run_at, removed, removed_total FROM scheduler.retention
+       UNION ALL SELECT class, last_run_at, removed, removed_total FROM objects.retention`,
     )
   }
 
@@ -41,7 +43,7 @@ export class RetentionRepository {
       `SELECT n.nspname || '.' || c.relname AS name, greatest(c.reltuples, 0)::bigint AS rows,
               pg_total_relation_size(c.oid) AS bytes
          FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE n.nspname IN ('canvas', 'gateway', 'models', 'scheduler') AND c.relkind = 'r'`,
+        WHERE n.nspname IN ('canvas', 'gateway', 'models', 'objects', 'scheduler') AND c.relkind = 'r'`,
     )
   }
 

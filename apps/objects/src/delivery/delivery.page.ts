@@ -15,11 +15,13 @@ export const pageBytes = 1024 * 1024
 /**
  * The deliveries that a statement picks, with their events. Those behind the bytes of the page come without the payload, so that
  * nobody carries what doesn't fit.
+ *
+ * @param more columns that the statement picks besides those of the table, each after a comma and of `p`
  */
-export const withEvents = (picked: string, order: 'ASC' | 'DESC'): string =>
+export const withEvents = (picked: string, order: 'ASC' | 'DESC', more = ''): string =>
   `SELECT p.receiver_id, p.seq, p.source_id, p.source_seq, p.source_name, p.tier, p.created_at, p.event_id, p.event,
           p.published_by, p.request_id, p.traceparent, p.accepted_at, p.before < ${pageBytes} AS fits,
-          CASE WHEN p.before < ${pageBytes} THEN p.payload END AS payload
+          CASE WHEN p.before < ${pageBytes} THEN p.payload END AS payload${more}
      FROM (
        SELECT d.*, e.event_id, e.event, e.payload, e.published_by, e.request_id, e.traceparent, e.accepted_at,
               o.name AS source_name,

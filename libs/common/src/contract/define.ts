@@ -74,6 +74,8 @@ export interface Operation<
   readonly bodyLimit?: number
   /** Of a stream that begins with all that is owed on every connect: a client names a position only if its caller does. */
   readonly replays?: true
+  /** Of a stream whose items have no `type`: the name of its events, and the field by which a reader says where it stands. */
+  readonly frame?: { readonly event: string; readonly id: string }
   /** Longest time in ms that the operation may take before it answers; 10,000 unless named. */
   readonly timeout?: number
   /** For `composed`: the operations that it is made of. */

@@ -168,7 +168,7 @@ export const objectOperations = [
     kind: 'route',
     summary: 'Follow the deliveries of a queue: all that are not acknowledged, in order, and then live',
     description:
-      'Every connect begins with all unacknowledged deliveries. With `after` those behind that position come too though they are acknowledged, as far as they are kept; it hides none. Whoever is connected is given each.',
+      'Every connect begins with all unacknowledged deliveries. With `after` those behind that position come too though they are acknowledged, as far as they are kept; it hides none, and is never too old. Whoever is connected is given each. The stream ends with `not_found` when the object is deleted, and with `receiver_unfit` when it is a queue no more.',
     service: 'objects',
     method: 'GET',
     path: '/v1/custom-objects/{ref}/receive',
@@ -182,8 +182,9 @@ export const objectOperations = [
     }),
     answer: 'stream',
     item: delivery,
+    frame: { event: 'delivery', id: 'seq' },
     replays: true,
-    errors: ['not_found', 'receiver_unfit', 'cursor_expired'],
+    errors: ['not_found', 'receiver_unfit'],
   }),
   operation({
     name: 'customObjects.ack',
@@ -252,6 +253,7 @@ export const objectOperations = [
     name: 'customObjects.deliveries.replay',
     kind: 'route',
     summary: 'Try dead deliveries again, from the first try on',
+    description: 'A receiver that is paused stays so, and is sent them once it is resumed.',
     service: 'objects',
     method: 'POST',
     path: '/v1/custom-objects/{ref}/deliveries/replay',
