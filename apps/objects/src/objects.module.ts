@@ -3,7 +3,7 @@ import { operations } from '#common/contract/index.js'
 import { Bus } from '#common/kernel/bus/bus.js'
 import { BusModule } from '#common/kernel/bus/bus.module.js'
 import { CLOCK, type Clock, systemClock } from '#common/kernel/clock.js'
-import { SETTINGS } from '#common/kernel/config.js'
+import { SETTINGS, type Settings } from '#common/kernel/config.js'
 import { Database } from '#common/kernel/database/database.js'
 import { Inbox } from '#common/kernel/database/inbox.js'
 import { Outbox } from '#common/kernel/database/outbox.js'
@@ -25,6 +25,7 @@ import { LedgerRpc } from './ledger/ledger.rpc.js'
 import { LedgerService } from './ledger/ledger.service.js'
 import { ObjectRepository } from './object/object.repository.js'
 import { ReceiverRepository } from './object/receiver.repository.js'
+import { SigningKey } from './object/signing.secret.js'
 import { ObjectsLifetime, type Running } from './objects.lifetime.js'
 import { AcceptanceRepository } from './publish/acceptance.repository.js'
 import { AcceptanceService } from './publish/acceptance.service.js'
@@ -42,7 +43,15 @@ import { SpreadRepository } from './publish/spread.repository.js'
 import { OpenStreams } from './receive/open.streams.js'
 import { ReceiveRpc } from './receive/receive.rpc.js'
 import { ReceiveService } from './receive/receive.service.js'
+import { ConcernRelay } from './relay/concern.relay.js'
 import { RetentionRepository } from './retention.repository.js'
+import { ArgvCarrier } from './send/argv.carrier.js'
+import { HttpPost } from './send/http.post.js'
+import { ReceiverKinds } from './send/receiver.kinds.js'
+import { SendLedger } from './send/send.ledger.js'
+import { SendRepository } from './send/send.repository.js'
+import { Senders } from './send/senders.js'
+import { UrlCarrier } from './send/url.carrier.js'
 import { StatusRepository } from './status/status.repository.js'
 import { StatusRpc } from './status/status.rpc.js'
 
@@ -127,10 +136,30 @@ const flow: Provider[] = [
 ]
 
 /** What the daemon sends by itself: to addresses, programs and nodes. */
-const sending: Provider[] = []
+const sending: Provider[] = [
+  built(SendRepository),
+  built(SendLedger, Writer, SendRepository, Acks, CLOCK),
+  built(ReceiverKinds, Database, SendRepository, CLOCK, LOG),
+  built(HttpPost, CLOCK),
+  { provide: SigningKey, useFactory: (settings: Settings) => SigningKey.of(settings), inject: [SETTINGS] },
+  built(UrlCarrier, HttpPost, SigningKey, CLOCK),
+  built(ArgvCarrier, Bus, SETTINGS, CLOCK),
+  built(Senders, Database, SendRepository, SendLedger, Wake, ReceiverKinds, CLOCK, LOG, UrlCarrier, ArgvCarrier),
+  built(ConcernRelay, Database, Outbox, Bus, CLOCK, LOG),
+]
 
 /** What runs by itself, in the order in which the parts need each other. */
-const running: Type<Running>[] = [Wake, ObjectCatalogs, Refusals, Acceptor, FanOut, OpenStreams, Housekeeping]
+const running: Type<Running>[] = [
+  Wake,
+  ObjectCatalogs,
+  Refusals,
+  Acceptor,
+  FanOut,
+  OpenStreams,
+  Housekeeping,
+  ConcernRelay,
+  Senders,
+]
 
 /** Home of custom objects: what publishes events, who watches it, and what of that is not delivered yet. */
 @Module({})
