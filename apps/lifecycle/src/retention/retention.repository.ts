@@ -32,7 +32,6 @@ export class RetentionRepository {
     return reader.query<Run>(
       `SELECT class, last_run_at, removed, removed_total FROM canvas.retention
        UNION ALL SELECT class, last_run_at, removed, removed_total FROM models.retention
-       UNION ALL SELECT class, last_run_at, removed, removed_total FROM objects.retention
        UNION ALL SELECT class, last_run_at, removed, removed_total FROM scheduler.retention
        UNION ALL SELECT class, last_run_at, removed, removed_total FROM objects.retention`,
     )
