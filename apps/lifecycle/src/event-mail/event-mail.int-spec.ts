@@ -132,11 +132,12 @@ describe('an event that is handed to a node', () => {
 
   it('of another node names that one', async () => {
     const { node } = await lifecycle.running()
-    const source = { id: node.id, name: 'worker' }
-    await hand(delivery(node.id, { source, event: 'report.pushed', published_by: { kind: 'node', id: node.id } }))
+    const { node: worker } = await lifecycle.running({ name: 'worker' })
+    const source = { id: worker.id, name: null }
+    await hand(delivery(node.id, { source, event: 'report.pushed', published_by: { kind: 'node', id: worker.id } }))
     const [mail] = await bodies(node.id)
-    expect(mail?.body).toContain(`report.pushed of the node worker (${node.id}), at 2026-01-01T00:00:00.000Z.`)
-    expect(await events(node.id)).toMatchObject([{ data: { source: { kind: 'node', id: node.id, name: 'worker' } } }])
+    expect(mail?.body).toContain(`report.pushed of the node worker (${worker.id}), at 2026-01-01T00:00:00.000Z.`)
+    expect(await events(node.id)).toMatchObject([{ data: { source: { kind: 'node', id: worker.id, name: 'worker' } } }])
   })
 
   it('that is deferred lies in the box of a node at rest until something else wakes it', async () => {
@@ -157,6 +158,19 @@ describe('an event that is handed to a node', () => {
     })
     expect(told).toMatchObject({ type: 'mail', urgent: true })
     await signals.return?.()
+  })
+})
+
+describe('a root that gave its place to another', () => {
+  it('has what it watched told to the one that follows, once, whoever was handed it first', async () => {
+    const { node } = await lifecycle.running({ lifecycle: 'resident' })
+    const before = delivery(node.id)
+    await hand(before)
+    const { node: second } = await lifecycle.call('nodes.recycle', { id: node.id })
+    const { node: third } = await lifecycle.call('nodes.recycle', { id: second.id })
+    expect(await hand(before, delivery(node.id), delivery(second.id))).toEqual(['accepted', 'accepted', 'accepted'])
+    expect(await bodies(node.id)).toEqual([])
+    expect(await bodies(third.id)).toHaveLength(3)
   })
 })
 
