@@ -85,7 +85,11 @@ const reach: Record<ServiceName, Reach> = {
   models: { calls: { lifecycle: ['usage.record'] }, tail: 'none' },
   // it names whom it acts for: lifecycle says what that one may do now, and the host is told as lifecycle said it
   scheduler: {
-    calls: { lifecycle: ['work.*', 'concern.set'], host: ['*.bash.run'], objects: ['customObjects.publish', 'publication.check'] },
+    calls: {
+      lifecycle: ['work.*', 'concern.set'],
+      host: ['*.bash.run'],
+      objects: ['customObjects.publish', 'publication.check'],
+    },
     tail: 'none',
   },
   // it asks of nodes in its callers' names, and follows what those do that are watched
