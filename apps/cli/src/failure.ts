@@ -54,6 +54,7 @@ export const report = (error: unknown, shell: Shell, asJson: boolean): number =>
   const { out } = shell
   out.note(`${out.paintNote('red', 'error:')} ${failure.message}${failure.code ? ` (${failure.code})` : ''}`)
   for (const { pointer, message } of failure.faults) out.note(`  ${pointer || '/'}: ${message}`)
+  for (const line of namedIn(failure.fields ?? {})) out.note(`  ${line}`)
   if (failure.remedy) out.note(`  ${out.paintNote('bold', 'what to do:')} ${failure.remedy}`)
   if (failure.requestId) out.note(`  request id: ${failure.requestId}`)
   return failure.exit
@@ -95,6 +96,14 @@ const whereIdsStand = (message: string): string | undefined => {
     ? '`svc cron list` shows the ids of schedules'
     : '`svc node list` shows the ids of nodes'
 }
+
+/** Some codes name one by one what would break, or what there is instead. */
+const namedIn = ({ differences, declared }: Readonly<Record<string, unknown>>): string[] => [
+  ...(Array.isArray(differences)
+    ? differences.map(({ event, pointer, message }) => `${event}${pointer && ` ${pointer}`}: ${message}`)
+    : []),
+  ...(Array.isArray(declared) ? [declared.length ? `it declares ${declared.join(', ')}` : 'it declares no event'] : []),
+]
 
 /** Some codes say in the answer itself what to do: it knows more than the catalogue. */
 const ownRemedy = (fields: Readonly<Record<string, unknown>>): string | undefined =>

@@ -173,21 +173,78 @@ describe('svc canvas watch, unwatch and watches', () => {
     expect((await svc.run(['canvas', 'watch', other])).code).toBe(2)
   })
 
-  it('take it back', async () => {
-    wire.says(json({ removed: true }))
+  it('make it hear of single events instead, at a tier of its own', async () => {
+    const put = { watcher: other, watcher_name: 'lead', source: id, source_name: null, events: ['node.idle'] }
+    wire.says(json({ ...put, tier: 'deferred' }))
+    const args = ['canvas', 'watch', id, '--by', other, '--events', 'node.idle', '--tier', 'deferred']
+    expect((await svc.run(args)).out).toBe(`lead (${other})  watches ${id}: node.idle (deferred)\n`)
+    const body = { watcher: other, source: id, events: ['node.idle'], tier: 'deferred' }
+    expect(wire.only).toMatchObject({ method: 'PUT', path: '/v1/canvas/watches', body })
+  })
+
+  it('make a node hear of an object, and an object of a node', async () => {
+    const put = { watcher: id, watcher_name: null, source: 'obj_x', source_name: 'build-server', events: null }
+    wire.says(json({ ...put, tier: 'normal' }))
+    const { out } = await svc.run(['canvas', 'watch', 'build-server'], inside)
+    expect(out).toBe(`${id}  watches build-server (obj_x): each event (normal)\n`)
+    expect(wire.only).toMatchObject({ path: '/v1/canvas/watches', body: { watcher: id, source: 'build-server' } })
+    await svc.run(['canvas', 'watch', id, '--by', 'chat'])
+    expect(wire.received.at(-1)?.body).toEqual({ watcher: 'chat', source: id })
+  })
+
+  it.each([
+    [['--by', other], 'name the node or the object'],
+    [[id, '--by', other, '--since', '1h'], 'without a source'],
+    [['build-server', '--by', other, '--passive'], '--tier deferred'],
+    [[id, '--by', other, '--passive', '--events', 'node.idle'], '--tier deferred'],
+    [[id, '--by', other, '--tier', 'soon'], 'critical or urgent'],
+    [[id, '--by', other, '--events', 'a,,b'], 'a.b,a.c'],
+    [['build-server'], '--by <ref>'],
+  ])('send nothing for %j, and say how it is said', async (args, how) => {
+    wire.says(json({}))
+    const { code, err } = await svc.run(['canvas', 'watch', ...args])
+    expect([code, err]).toEqual([2, expect.stringContaining(how)])
+    expect(wire.received).toHaveLength(0)
+  })
+
+  it('take it back, however it was made', async () => {
+    wire.says(json({ removed: false }), json({ removed: true }))
     const { out } = await svc.run(['canvas', 'unwatch', id, '--by', other])
     expect(out).toBe(`${other}  watches it no more\n`)
-    expect(wire.only).toMatchObject({
-      method: 'DELETE',
-      path: `/v1/canvas/subscriptions?subscriber=${other}&publisher=${id}`,
-    })
+    expect(wire.received.map(({ method, path }) => [method, path])).toEqual([
+      ['DELETE', `/v1/canvas/watches?watcher=${other}&source=${id}`],
+      ['DELETE', `/v1/canvas/subscriptions?subscriber=${other}&publisher=${id}`],
+    ])
+    wire.says(json({ removed: false }))
+    expect((await svc.run(['canvas', 'unwatch', 'chat', '--by', other])).out).toBe(`${other}  did not watch it\n`)
+    expect(wire.only.path).toBe(`/v1/canvas/watches?watcher=${other}&source=chat`)
   })
 
   it('show both sides', async () => {
     const page = (data: unknown[]) => json({ data, next_cursor: null, has_more: false })
-    wire.says(page([{ ...subscription, subscriber: id, publisher: other }]), page([subscription]))
+    const put = { watcher: 'obj_c', watcher_name: 'chat', source: id, source_name: null, events: ['node.idle'] }
+    const watch = { ...put, tier: 'normal', created_at: subscription.created_at }
+    const own = {
+      ...watch,
+      watcher: id,
+      watcher_name: null,
+      source: 'obj_b',
+      source_name: 'build-server',
+      events: null,
+    }
+    wire.says(
+      page([own]),
+      page([watch]),
+      page([{ ...subscription, subscriber: id, publisher: other }]),
+      page([subscription]),
+    )
     const { out } = await svc.run(['canvas', 'watches', id])
-    expect(out).toMatch(new RegExp(`watches +${other} +passive`))
-    expect(out).toMatch(new RegExp(`watched by +${other} +passive`))
+    expect(out).toMatch(new RegExp(`watches +${other} +reports and end +passive`))
+    expect(out).toMatch(/watches +build-server \(obj_b\) +each event +normal/)
+    expect(out).toMatch(new RegExp(`watched by +${other} +reports and end +passive`))
+    expect(out).toMatch(/watched by +chat \(obj_c\) +node\.idle +-/)
+    wire.says(page([]), page([watch]))
+    expect((await svc.run(['canvas', 'watches', 'chat'])).out).not.toContain('reports and end')
+    expect(wire.received).toHaveLength(2)
   })
 })

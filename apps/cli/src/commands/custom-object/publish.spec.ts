@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { SvcCommand } from '../../../../../test/support/svc-command.js'
+import { cut, events, json, problem, type Sent } from '../../../../../test/support/wire-server.js'
+
+const at = '2026-01-01T00:00:00.000Z'
+const accepted = (seq: number, duplicate = false) => ({ event_id: `evt_${seq}`, seq, accepted_at: at, duplicate })
+const batch = (...of: ReturnType<typeof accepted>[]) => json({ data: of }, 202)
+const token = { env: { SVC_TOKEN: 'svc_pub_x' } }
+
+let svc: SvcCommand
+let wire: SvcCommand['wire']
+beforeAll(async () => {
+  svc = await SvcCommand.start()
+  wire = svc.wire
+})
+afterAll(() => svc.stop())
+
+const publish = (args: string[], input?: string) =>
+  svc.run(['custom-object', 'publish', 'build-server', ...args], { ...token, ...(input !== undefined && { input }) })
+
+describe('svc custom-object publish', () => {
+  it('asks for nothing else with the publish token alone', async () => {
+    wire.says(json(accepted(7), 202))
+    const args = ['build.failed', '--payload', '{"id":7}', '--dedupe-key', 'build-7']
+    const { code, out, err } = await publish(args)
+    expect([code, out, err]).toEqual([0, 'evt_7\n', 'accepted: number 7 of its events\n'])
+    expect(wire.only).toMatchObject({
+      method: 'POST',
+      path: '/v1/custom-objects/build-server/publish',
+      headers: { authorization: 'Bearer svc_pub_x' },
+      body: { event: 'build.failed', payload: { id: 7 }, dedupe_key: 'build-7' },
+    })
+  })
+
+  it('takes the payload from standard input, and an empty object where there is none', async () => {
+    wire.says(json(accepted(1), 202))
+    await publish(['a', '--payload', '-'], '[1]')
+    expect(wire.only.body).toEqual({ event: 'a', payload: [1] })
+    wire.says(json(accepted(1, true), 202))
+    const { err } = await publish(['a'])
+    expect([wire.only.body, err]).toEqual([{ event: 'a', payload: {} }, expect.stringContaining('accepted before')])
+  })
+
+  it('says what an object declares when an event is not among it', async () => {
+    wire.says(problem(422, { code: 'event_not_declared', detail: 'no', declared: ['a', 'b'] }))
+    const { code, err } = await publish(['c'])
+    expect([code, err]).toEqual([1, expect.stringContaining('  it declares a, b\n')])
+    expect((await publish([])).code).toBe(2)
+    expect((await publish(['a', '--payload', '{'])).code).toBe(2)
+  })
+
+  it('publishes lines in batches, each a payload or a whole event', async () => {
+    wire.says(batch(accepted(1)), batch(accepted(2, true)))
+    const { code, out } = await publish(['a', '--lines'], '{"n":1}\n\n2')
+    expect([code, out]).toEqual([0, '2 accepted, 1 of them had been before\n'])
+    expect(wire.received.map(({ path, body }) => [path, body])).toEqual([
+      ['/v1/custom-objects/build-server/publish-batch', { events: [{ event: 'a', payload: { n: 1 } }] }],
+      ['/v1/custom-objects/build-server/publish-batch', { events: [{ event: 'a', payload: 2 }] }],
+    ])
+    wire.says(batch(accepted(3)))
+    const whole = { event: 'b', payload: null, dedupe_key: 'k' }
+    expect((await publish(['--lines', '--json'], `${JSON.stringify(whole)}\n`)).out).toBe(
+      `${JSON.stringify(accepted(3))}\n`,
+    )
+    expect(wire.only.body).toEqual({ events: [whole] })
+  })
+
+  it('sends at most 500 lines at once', async () => {
+    wire.says((response, request) => {
+      const { events: sent } = request.body as { events: unknown[] }
+      batch(...sent.map((_, seq) => accepted(seq + 1)))(response, request)
+    })
+    const { out } = await publish(['a', '--lines'], '1\n'.repeat(1201))
+    expect(out).toBe('1201 accepted\n')
+    const sizes = wire.received.map(({ body }) => (body as { events: unknown[] }).events.length)
+    expect(Math.max(...sizes)).toBe(500)
+  })
+
+  it('publishes what stands before a line that is none, and says which', async () => {
+    wire.says(batch(accepted(1), accepted(2)))
+    const { code, err } = await publish(['a', '--lines'], '1\n2\nthree\n4\n')
+    expect([code, err]).toEqual([2, expect.stringContaining('line 3 is not JSON')])
+    expect(wire.only.body).toEqual({
+      events: [
+        { event: 'a', payload: 1 },
+        { event: 'a', payload: 2 },
+      ],
+    })
+    wire.says(
+      problem(422, { code: 'payload_schema_mismatch', detail: 'no', errors: [{ pointer: '/events/1', message: 'x' }] }),
+    )
+    const refused = await publish(['a', '--lines'], '1\n2\n')
+    expect(refused.err).toContain('none of the 2 events up to line 2 is published, the 0 before them are')
+    expect(refused.code).toBe(1)
+    expect((await publish(['--lines'], '1\n')).err).toContain('line 1 names no event')
+    expect((await publish(['a', '--lines', '--dedupe-key', 'x'], '1\n')).code).toBe(2)
+  })
+})
+
+describe('svc custom-object receive', () => {
+  const delivery = (seq: number) => ({
+    ...{ id: `dlv_${seq}`, object_ref: 'obj_x', source_ref: 'obj_y', source_name: 'build-server', event_id: 'evt_x' },
+    ...{ event: 'build.failed', payload: { n: seq }, seq, attempt: 0, state: 'pending', created_at: at },
+    ...{ next_attempt_at: null, last_error: null, trace_id: null },
+  })
+  const deliveries = (...seqs: number[]): Sent[] =>
+    seqs.map((seq) => ({ id: String(seq), event: 'delivery', data: delivery(seq) }))
+  const over: Sent = { event: 'end', data: { type: 'end', reason: 'unregistered' } }
+  const receive = (...args: string[]) => svc.run(['custom-object', 'receive', 'alarm', ...args])
+  const acked = () =>
+    wire.received.filter(({ path }) => path.endsWith('/ack')).flatMap(({ body }) => (body as { ids: string[] }).ids)
+
+  /** A queue that is asked for again after each of these connections. */
+  const queue = (...connections: readonly Parameters<typeof events>[]) => {
+    const left = [...connections]
+    wire.says((response, request) => {
+      if (request.path.endsWith('/ack')) return json({ acknowledged: 1, unknown: [] })(response, request)
+      if (!request.path.includes('/receive')) return json({ id: 'obj_x' })(response, request)
+      const next = left.shift()
+      return (next ? events(...next) : cut)(response, request)
+    })
+  }
+
+  it('shows what waits and what comes, over a broken connection, and leaves it there', async () => {
+    queue([deliveries(1, 2), 'breaks'], [[...deliveries(2, 3), over]])
+    const { code, out } = await receive('--json')
+    expect(code).toBe(0)
+    const seqs = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).seq)
+    expect(seqs).toEqual([1, 2, 2, 3])
+    expect(acked()).toEqual([])
+    queue([[...deliveries(7), over]])
+    expect((await receive('--after', '6')).out).toBe('     7  dlv_7  build.failed of build-server  {"n":7}\n')
+    expect(wire.received.at(-1)?.headers['last-event-id']).toBe('6')
+  })
+
+  it('acknowledges each that it has written, and ends after so many', async () => {
+    queue([deliveries(1, 2, 3), 'stays'])
+    const { code, out } = await receive('--ack', '-n', '2')
+    expect([code, out.trim().split('\n')]).toEqual([
+      0,
+      [expect.stringContaining('dlv_1'), expect.stringContaining('dlv_2')],
+    ])
+    expect(acked()).toEqual(['dlv_1', 'dlv_2'])
+  })
+
+  it('ends when it can not acknowledge, and says at once what can never be received', async () => {
+    wire.says(
+      json({ id: 'obj_x' }),
+      events(deliveries(1), 'stays'),
+      problem(409, { code: 'receiver_unfit', detail: 'no', retryable: false }),
+    )
+    expect((await receive('--ack')).code).toBe(4)
+    wire.says(problem(404, { code: 'not_found', detail: 'no' }))
+    expect((await receive()).code).toBe(3)
+    expect(wire.received).toHaveLength(1)
+  })
+})
