@@ -23,9 +23,16 @@ import { Housekeeping } from './housekeeping.js'
 import { LedgerRepository } from './ledger/ledger.repository.js'
 import { LedgerRpc } from './ledger/ledger.rpc.js'
 import { LedgerService } from './ledger/ledger.service.js'
+import { CatalogCheck } from './object/catalog.check.js'
+import { ObjectChange } from './object/object.change.js'
 import { ObjectRepository } from './object/object.repository.js'
+import { ObjectRpc } from './object/object.rpc.js'
+import { ObjectService } from './object/object.service.js'
+import { ObjectViews } from './object/object.view.js'
 import { ReceiverRepository } from './object/receiver.repository.js'
+import { RegisterService } from './object/register.service.js'
 import { SigningKey } from './object/signing.secret.js'
+import { UnregisterService } from './object/unregister.service.js'
 import { ObjectsLifetime, type Running } from './objects.lifetime.js'
 import { AcceptanceRepository } from './publish/acceptance.repository.js'
 import { AcceptanceService } from './publish/acceptance.service.js'
@@ -54,6 +61,12 @@ import { Senders } from './send/senders.js'
 import { UrlCarrier } from './send/url.carrier.js'
 import { StatusRepository } from './status/status.repository.js'
 import { StatusRpc } from './status/status.rpc.js'
+import { WatchParties } from './watch/watch.parties.js'
+import { WatchRepository } from './watch/watch.repository.js'
+import { WatchRpc } from './watch/watch.rpc.js'
+import { WatchService } from './watch/watch.service.js'
+import { WatchedRepository } from './watch/watched.repository.js'
+import { Watching } from './watch/watching.js'
 
 type Token = Type | symbol
 
@@ -82,7 +95,67 @@ const kernel = ({ settings, log }: ServiceSetup, clock: Clock): Provider[] => {
 }
 
 /** What exists: objects, their catalogs and who watches what. */
-const registry: Provider[] = [built(ObjectRepository), built(ReceiverRepository)]
+const registry: Provider[] = [
+  built(ObjectRepository),
+  built(ReceiverRepository),
+  built(WatchedRepository),
+  built(WatchRepository, WatchedRepository),
+  built(CatalogCheck, SchemaThread),
+  built(ObjectViews, WatchedRepository, ReceiverRepository),
+  built(ObjectChange, ObjectRepository, ReceiverRepository, WatchRepository, Acks, Wake),
+  built(WatchParties, Database, ObjectRepository, Bus),
+  built(Watching, ObjectRepository, ReceiverRepository, WatchRepository, WatchedRepository),
+  built(
+    RegisterService,
+    Writer,
+    ObjectRepository,
+    ReceiverRepository,
+    WatchedRepository,
+    Watching,
+    WatchParties,
+    CatalogCheck,
+    ObjectChange,
+    ObjectViews,
+    SigningKey,
+    CLOCK,
+  ),
+  built(
+    ObjectService,
+    Writer,
+    Database,
+    ObjectRepository,
+    WatchedRepository,
+    ObjectViews,
+    CatalogCheck,
+    ObjectChange,
+    SigningKey,
+    CLOCK,
+  ),
+  built(
+    UnregisterService,
+    Writer,
+    Database,
+    ObjectRepository,
+    ReceiverRepository,
+    WatchRepository,
+    WatchedRepository,
+    Wake,
+    CLOCK,
+  ),
+  built(
+    WatchService,
+    Writer,
+    Database,
+    ObjectRepository,
+    WatchRepository,
+    WatchedRepository,
+    WatchParties,
+    Watching,
+    CLOCK,
+  ),
+  ObjectRpc,
+  WatchRpc,
+]
 
 /** From a publication to its deliveries. */
 const publishing: Provider[] = [
@@ -197,6 +270,17 @@ export class ObjectsModule {
 }
 
 const finished = [
+  'objects.object.register',
+  'objects.object.unregister',
+  'objects.object.rotateSecret',
+  'customObjects.list',
+  'customObjects.retrieve',
+  'customObjects.update',
+  'customObjects.types',
+  'customObjects.asyncapi',
+  'canvas.watches.list',
+  'canvas.watches.put',
+  'canvas.watches.delete',
   'customObjects.receive',
   'customObjects.ack',
   'customObjects.deliveries.list',

@@ -35,6 +35,16 @@ export class ObjectRepository {
     return row
   }
 
+  /** Those of these ids that are there. */
+  async all(reader: Reader, ids: readonly string[]): Promise<Map<string, ObjectRecord>> {
+    if (ids.length === 0) return new Map()
+    const rows = await reader.query<ObjectRecord>(
+      'SELECT * FROM objects.objects WHERE id = ANY ($1::text[]) AND deleted_at IS NULL',
+      [ids],
+    )
+    return new Map(rows.map((row) => [row.id, row]))
+  }
+
   async lock(tx: Tx, id: string): Promise<ObjectRecord | undefined> {
     const [row] = await tx.query<ObjectRecord>(
       'SELECT * FROM objects.objects WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE',

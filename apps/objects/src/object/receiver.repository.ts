@@ -75,7 +75,7 @@ export class ReceiverRepository {
 
   /**
    * Another kind or another bound for one that this transaction has locked. What is not acknowledged stays: a queue has it
-   * all to be received, anything else is sent it from now on.
+   * all to be received, whatever its tries came to; anything else is sent it from now on.
    */
   retype(tx: Tx, { id, kind, max_pending }: ReceiverShape, now: Date): void {
     tx.send(
@@ -85,10 +85,14 @@ export class ReceiverRepository {
       [id, kind, max_pending, kind === 'queue' ? null : now],
     )
     if (kind === 'queue') tx.send('DELETE FROM objects.failures WHERE receiver_id = $1', [id])
+  }
+
+  /** Nothing holds back what is sent to one that this transaction has locked. */
+  activate(tx: Tx, id: string): void {
     tx.send(
-      `DELETE FROM objects.full_receivers USING objects.receivers r JOIN objects.acks a ON a.receiver_id = r.id
-       WHERE full_receivers.receiver_id = $1 AND r.id = $1 AND r.delivery_seq - a.acked_count < r.max_pending * $2::float`,
-      [id, roomAgain],
+      `UPDATE objects.receivers SET status = 'active', reason = NULL, paused_at = NULL,
+         status_version = status_version + 1 WHERE id = $1`,
+      [id],
     )
   }
 

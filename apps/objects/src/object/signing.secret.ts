@@ -1,4 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { join } from 'node:path'
+import type { Settings } from '#common/kernel/config.js'
+import { loadKey } from '#common/kernel/key-file.js'
 import type { ObjectRecord } from './object.record.js'
 
 /** What deliveries are signed with, in the spelling of Standard Webhooks. */
@@ -8,9 +11,17 @@ export interface SigningSecrets {
   readonly former: string | undefined
 }
 
-/** Derived, not stored: whoever holds the key makes them again, and no copy of the database gives them away. */
+/** Whether what is delivered to an object is signed. */
+export const signs = ({ receiver }: Pick<ObjectRecord, 'receiver'>): boolean => receiver?.type === 'url'
+
+/** Secrets are derived, not stored: whoever holds the key makes them again, and no copy of the database gives them away. */
 export class SigningKey {
   constructor(private readonly key: Buffer) {}
+
+  /** @throws Error when the file of the key holds something else */
+  static of(settings: Settings): SigningKey {
+    return new SigningKey(loadKey(settings.SVC_SIGNING_KEY_FILE ?? join(settings.SVC_DATA_DIR, 'keys', 'signing.key')))
+  }
 
   secretsOf(object: Pick<ObjectRecord, 'id' | 'secret' | 'former_secret_until'>, now: Date): SigningSecrets {
     const { id, secret, former_secret_until: until } = object

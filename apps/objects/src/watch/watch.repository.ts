@@ -1,7 +1,7 @@
 import { json } from '#common/kernel/database/column-types.js'
 import type { Reader, Tx } from '#common/kernel/database/tx.js'
-import type { SourceRepository } from './source.repository.js'
 import type { WatchRecord } from './watch.record.js'
+import type { WatchedRepository } from './watched.repository.js'
 
 /** Who is to be told of an event: its watch, with the receiver that it is delivered to. */
 export type Watcher = Pick<WatchRecord, 'watcher_id' | 'events' | 'tier'>
@@ -25,7 +25,7 @@ export interface WatchFilter {
 
 /** Rows of objects.watches. Whoever adds or takes one away has locked the row of its source, which counts its watchers. */
 export class WatchRepository {
-  constructor(private readonly sources: SourceRepository) {}
+  constructor(private readonly watched: WatchedRepository) {}
 
   async find(reader: Reader, { source_id, watcher_id }: WatchEnds): Promise<WatchRecord | undefined> {
     const [row] = await reader.query<WatchRecord>(
@@ -67,7 +67,7 @@ export class WatchRepository {
       [row.source_id, row.watcher_id, row.events, row.tier, json(row.created_by), row.created_at],
     )
     const { added, ...watch } = kept as WatchRecord & { added: boolean }
-    if (added) this.sources.addWatchers(tx, [row.source_id], 1)
+    if (added) this.watched.addWatchers(tx, [row.source_id], 1)
     return watch
   }
 
@@ -77,7 +77,7 @@ export class WatchRepository {
       source_id,
       watcher_id,
     ])
-    if (removed > 0) this.sources.addWatchers(tx, [source_id], -1)
+    if (removed > 0) this.watched.addWatchers(tx, [source_id], -1)
     return removed > 0
   }
 
@@ -87,7 +87,7 @@ export class WatchRepository {
       'DELETE FROM objects.watches WHERE watcher_id = $1 RETURNING source_id',
       [watcherId],
     )
-    this.sources.addWatchers(
+    this.watched.addWatchers(
       tx,
       rows.map(({ source_id }) => source_id),
       -1,
@@ -98,7 +98,7 @@ export class WatchRepository {
   /** Ends all that watch a source; answers how many. The source is locked. */
   async endOfSource(tx: Tx, sourceId: string): Promise<number> {
     const removed = await tx.count('DELETE FROM objects.watches WHERE source_id = $1', [sourceId])
-    this.sources.addWatchers(tx, [sourceId], -removed)
+    this.watched.addWatchers(tx, [sourceId], -removed)
     return removed
   }
 

@@ -1,0 +1,84 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ObjectUpdate, Receiver } from '#common/contract/object.schema.js'
+import type { Tx } from '#common/kernel/database/tx.js'
+import { SvcError } from '#common/kernel/errors.js'
+import type { Acks } from '../delivery/ack.repository.js'
+import type { Wake } from '../delivery/wake.js'
+import { cleared } from '../relay/concerns.js'
+import type { WatchRepository } from '../watch/watch.repository.js'
+import { catalogDifferences } from './catalog.compatibility.js'
+import type { ObjectRecord } from './object.record.js'
+import type { ObjectRepository } from './object.repository.js'
+import type { ReceiverRepository, ReceiverShape } from './receiver.repository.js'
+
+export type ObjectChanges = Pick<ObjectUpdate, 'description' | 'catalog' | 'receiver'>
+
+export const shapeOf = (id: string, receiver: Receiver): ReceiverShape => ({
+  id,
+  kind: receiver.type,
+  max_pending: receiver.max_pending,
+})
+
+/** Changes an object that a transaction has locked, after its row of objects.sources: nobody publishes meanwhile. */
+export class ObjectChange {
+  constructor(
+    private readonly objects: ObjectRepository,
+    private readonly receivers: ReceiverRepository,
+    private readonly watches: WatchRepository,
+    private readonly acks: Acks,
+    private readonly wake: Wake,
+  ) {}
+
+  /** @throws SvcError catalog_incompatible, unless it is forced; receiver_unfit when a receiver is needed still */
+  async apply(
+    tx: Tx,
+    before: ObjectRecord,
+    { description, catalog, receiver }: ObjectChanges,
+    { force, at }: { readonly force: boolean; readonly at: Date },
+  ): Promise<ObjectRecord> {
+    const changes: Partial<{ -readonly [K in keyof ObjectRecord]: ObjectRecord[K] }> = {}
+    if (description !== undefined && description !== before.description) changes.description = description
+    if (catalog !== undefined && !isDeepStrictEqual(catalog, before.catalog)) {
+      if (!force) requireCompatible(before, catalog)
+      changes.catalog = catalog
+      changes.catalog_version = before.catalog_version + 1
+    }
+    if (receiver !== undefined && !isDeepStrictEqual(receiver, before.receiver)) {
+      await this.#receive(tx, before, receiver, at)
+      changes.receiver = receiver
+    }
+    return Object.keys(changes).length === 0 ? before : this.objects.save(tx, before, changes, at)
+  }
+
+  async #receive(tx: Tx, before: ObjectRecord, receiver: Receiver | null, at: Date): Promise<void> {
+    const { id } = before
+    const [row] = await this.receivers.lock(tx, [id])
+    if (receiver === null) await this.#requireIdle(tx, before)
+    else if (!row) this.receivers.make(tx, [shapeOf(id, receiver)])
+    else {
+      this.receivers.retype(tx, shapeOf(id, receiver), at)
+      this.acks.relieve(tx, id)
+      // nothing is sent to a queue, and so nothing is held back from it
+      if (receiver.type === 'queue' && row.status === 'paused') {
+        this.receivers.activate(tx, id)
+        tx.deliver(cleared({ id, status_version: row.status_version + 1 }))
+      }
+    }
+    tx.afterCommit(() => this.wake.tell([id]))
+  }
+
+  /** Its row stays, so that numbers go on where they were should it get a receiver again. */
+  async #requireIdle(tx: Tx, { id, name }: ObjectRecord): Promise<void> {
+    const [watched, pending] = await Promise.all([this.watches.countOfWatcher(tx, id), this.receivers.pending(tx, id)])
+    if (watched > 0) throw unfit(id, `The object ${name} watches ${watched} others, whose events need a receiver.`)
+    if (pending > 0) throw unfit(id, `${pending} deliveries to the object ${name} are not acknowledged.`)
+  }
+}
+
+const unfit = (id: string, message: string): SvcError =>
+  new SvcError('receiver_unfit', message, { resource: 'object', id })
+
+const requireCompatible = (before: ObjectRecord, catalog: ObjectRecord['catalog']): void => {
+  const differences = catalogDifferences(before.catalog, catalog)
+  if (differences.length > 0) throw new SvcError('catalog_incompatible', undefined, { differences })
+}

@@ -1,0 +1,137 @@
+import { idPattern, idPrefixes } from '#common/contract/common.schema.js'
+import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
+import type { Clock } from '#common/kernel/clock.js'
+import { actorRefOf, type Context } from '#common/kernel/context.js'
+import type { Tx } from '#common/kernel/database/tx.js'
+import type { TxContext, Writer } from '#common/kernel/database/writer.js'
+import { isSvcError, SvcError } from '#common/kernel/errors.js'
+import { newId } from '#common/kernel/ids.js'
+import type { WatchParties } from '../watch/watch.parties.js'
+import type { WatchedRepository } from '../watch/watched.repository.js'
+import type { AskedWatch, Watching } from '../watch/watching.js'
+import type { CatalogCheck } from './catalog.check.js'
+import { type ObjectChange, shapeOf } from './object.change.js'
+import type { ObjectRecord } from './object.record.js'
+import type { ObjectRepository } from './object.repository.js'
+import type { ObjectViews } from './object.view.js'
+import { requireAllowed } from './receiver.check.js'
+import type { ReceiverRepository } from './receiver.repository.js'
+import { type SigningKey, signs } from './signing.secret.js'
+
+const register = contract['objects.object.register']
+type Body = InputOf<typeof register>
+type Registered = OutputOf<typeof register>
+
+/** What of a registration was looked at before its transaction. */
+type Prepared = { readonly watches: readonly AskedWatch[] } | { readonly refusal: SvcError }
+
+/** The tier of what an object watches: it is told at no other time than its receiver takes it. */
+const tier = 'normal' as const
+
+/** Registers objects. */
+export class RegisterService {
+  constructor(
+    private readonly writer: Writer,
+    private readonly objects: ObjectRepository,
+    private readonly receivers: ReceiverRepository,
+    private readonly watched: WatchedRepository,
+    private readonly watching: Watching,
+    private readonly parties: WatchParties,
+    private readonly catalogs: CatalogCheck,
+    private readonly change: ObjectChange,
+    private readonly views: ObjectViews,
+    private readonly key: SigningKey,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * The object with its receiver and its first watches, all or nothing. The secret is in the first answer alone.
+   *
+   * @throws SvcError validation_failed, already_exists, not_found (what it is to watch), event_not_declared, quota_exceeded,
+   * receiver_refused, receiver_unfit, catalog_incompatible, and those of a used key
+   */
+  async register(ctx: Context, input: Body): Promise<Registered> {
+    const prepared = await this.#prepare(ctx, input)
+    let secret: string | null = null
+    const { value, replayed } = await this.writer.once(ctx, { operation: register.name, input }, async (within) => {
+      // thrown here, since a repetition is given its first answer whatever has changed since
+      if ('refusal' in prepared) throw prepared.refusal
+      const at = new Date(this.clock.now())
+      const { row, existed } = await this.#settle(within, input, at)
+      if (prepared.watches.length > 0)
+        await this.watching.put(within, { kind: 'object', id: row.id }, prepared.watches, at)
+      secret = signs(row) ? this.key.secretsOf(row, at).current : null
+      return { ...(await this.views.one(within.tx, row)), signing_secret: null, existed }
+    })
+    return replayed ? value : { ...value, signing_secret: secret }
+  }
+
+  async #prepare(ctx: Context, { name, catalog, receiver, watches }: Body): Promise<Prepared> {
+    try {
+      if (idPrefixes.some((prefix) => idPattern(prefix).test(name))) throw looksLikeId()
+      requireAllowed(receiver)
+      await this.catalogs.require(catalog)
+      const self = { kind: 'object' } as const
+      const sources = await Promise.all(watches.map(({ source }) => this.parties.source(ctx, source, self)))
+      return { watches: sources.map((source, at) => ({ source, events: watches[at]?.events ?? null, tier })) }
+    } catch (error) {
+      if (isSvcError(error)) return { refusal: error }
+      throw error
+    }
+  }
+
+  async #settle(within: TxContext, input: Body, at: Date): Promise<{ row: ObjectRecord; existed: boolean }> {
+    const { tx } = within
+    const row = this.#build(within, input, at)
+    await this.objects.requireRoom(tx)
+    if (await this.objects.insert(tx, row)) {
+      this.watched.make(tx, [row.id])
+      if (row.receiver) this.receivers.make(tx, [shapeOf(row.id, row.receiver)])
+      return { row, existed: false }
+    }
+    if (!input.rotate) throw taken(input.name)
+    return { row: await this.#bring(tx, input, at), existed: true }
+  }
+
+  #build({ actor }: Context, { name, description, catalog, receiver, app_id }: Body, at: Date): ObjectRecord {
+    return {
+      id: newId('obj'),
+      name,
+      description,
+      catalog,
+      catalog_version: 1,
+      receiver,
+      secret: 1,
+      former_secret_until: null,
+      app_id,
+      created_by: actorRefOf(actor),
+      version: 1,
+      created_at: at,
+      updated_at: at,
+      deleted_at: null,
+    }
+  }
+
+  /** The one that has the name, as the body says. @throws SvcError version_conflict when it is deleted meanwhile */
+  async #bring(tx: Tx, { name, app_id, description, catalog, receiver }: Body, at: Date): Promise<ObjectRecord> {
+    const found = await this.objects.find(tx, name)
+    if (!found) throw new SvcError('version_conflict')
+    await this.watched.lock(tx, [found.id])
+    const before = await this.objects.lock(tx, found.id)
+    if (!before) throw new SvcError('version_conflict')
+    if (before.app_id !== app_id)
+      throw new SvcError('already_exists', `The object ${name} belongs to another application, or to none.`, { name })
+    return this.change.apply(tx, before, { description, catalog, receiver }, { force: false, at })
+  }
+}
+
+const taken = (name: string): SvcError =>
+  new SvcError('already_exists', `There is an object ${name}.`, {
+    name,
+    remedy: 'Choose another name, or send `rotate` to bring that object to this body and get a new publish token.',
+  })
+
+const looksLikeId = (): SvcError =>
+  new SvcError('validation_failed', undefined, {
+    errors: [{ pointer: '/name', message: 'must not have the form of an identifier' }],
+  })

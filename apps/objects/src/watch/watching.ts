@@ -1,0 +1,94 @@
+import { objectLimits, type Watch } from '#common/contract/object.schema.js'
+import { actorRefOf } from '#common/kernel/context.js'
+import type { TxContext } from '#common/kernel/database/writer.js'
+import { SvcError } from '#common/kernel/errors.js'
+import { hiddenObject } from '../object/object.access.js'
+import type { ObjectRecord } from '../object/object.record.js'
+import type { ObjectRepository } from '../object/object.repository.js'
+import type { ReceiverRepository } from '../object/receiver.repository.js'
+import { nodeFilter, objectFilter } from './watch.filter.js'
+import type { Party } from './watch.parties.js'
+import type { WatchRecord } from './watch.record.js'
+import type { WatchRepository } from './watch.repository.js'
+import type { Watched, WatchedRepository } from './watched.repository.js'
+
+/** A watch that somebody asks for. */
+export interface AskedWatch {
+  readonly source: Pick<Party, 'kind' | 'id'>
+  readonly events: readonly string[] | null
+  readonly tier: Watch['tier']
+}
+
+/** Makes one watch others, inside a transaction. */
+export class Watching {
+  constructor(
+    private readonly objects: ObjectRepository,
+    private readonly receivers: ReceiverRepository,
+    private readonly watches: WatchRepository,
+    private readonly watched: WatchedRepository,
+  ) {}
+
+  /**
+   * Locks what is watched, and whoever watches: neither of them is deleted, or loses its receiver, before commit.
+   *
+   * @throws SvcError not_found, event_not_declared, receiver_unfit, quota_exceeded
+   */
+  async put(
+    { tx, actor }: TxContext,
+    watcher: Pick<Party, 'kind' | 'id'>,
+    asked: readonly AskedWatch[],
+    at: Date,
+  ): Promise<WatchRecord[]> {
+    const nodes = asked.flatMap(({ source }) => (source.kind === 'node' ? [source.id] : []))
+    if (nodes.length > 0) this.watched.make(tx, nodes)
+    const parties = [...asked.map(({ source }) => source), watcher]
+    const locked = await this.watched.lock(
+      tx,
+      parties.map(({ id }) => id),
+    )
+    const found = await this.objects.all(
+      tx,
+      parties.flatMap(({ kind, id }) => (kind === 'object' ? [id] : [])),
+    )
+    if (watcher.kind === 'node') this.receivers.makeNode(tx, watcher.id)
+    else requireReceiver(objectOf(found, watcher.id))
+    const filters = asked.map(({ source, events }) =>
+      source.kind === 'node' ? nodeFilter(events) : objectFilter(objectOf(found, source.id), events),
+    )
+    await this.#requireRoom({ tx, watcher: watcher.id, sources: new Map(locked.map((row) => [row.id, row])) }, asked)
+    const rows: WatchRecord[] = []
+    for (const [index, { source, tier }] of asked.entries()) {
+      const ends = { source_id: source.id, watcher_id: watcher.id }
+      const row = { ...ends, events: filters[index] as string[], tier, created_by: actorRefOf(actor), created_at: at }
+      rows.push(await this.watches.put(tx, row))
+    }
+    return rows
+  }
+
+  async #requireRoom(
+    { tx, watcher, sources }: { tx: TxContext['tx']; watcher: string; sources: ReadonlyMap<string, Watched> },
+    asked: readonly AskedWatch[],
+  ): Promise<void> {
+    const present = new Set((await this.watches.ofWatcher(tx, watcher)).map(({ source_id }) => source_id))
+    const added = [...new Set(asked.map(({ source }) => source.id))].filter((id) => !present.has(id))
+    if (present.size + added.length > objectLimits.watched)
+      throw full('watched', `One watches at most ${objectLimits.watched} others.`, objectLimits.watched)
+    if (added.some((id) => (sources.get(id)?.watchers ?? 0) >= objectLimits.watchers))
+      throw full('watchers', `At most ${objectLimits.watchers} watch the same one.`, objectLimits.watchers)
+  }
+}
+
+const full = (limit: string, message: string, max: number): SvcError =>
+  new SvcError('quota_exceeded', message, { limit, max })
+
+const objectOf = (found: ReadonlyMap<string, ObjectRecord>, id: string): ObjectRecord => {
+  const object = found.get(id)
+  if (!object) throw hiddenObject(id)
+  return object
+}
+
+const requireReceiver = ({ id, name, receiver }: ObjectRecord): void => {
+  if (receiver !== null) return
+  const message = `The object ${name} has no receiver, by which events would reach it.`
+  throw new SvcError('receiver_unfit', message, { resource: 'object', id })
+}
