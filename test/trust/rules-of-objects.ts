@@ -35,11 +35,12 @@ export const rulesOfObjects = (stageOf: () => TrustStage): void => {
   describe('svc:objects:read:app:<id> gates', () => {
     it("reading another app's nodes and their objects, and changes neither", async () => {
       const acting = ['svc:act', 'svc:llm']
-      const theirs = await stage.app(acting)
+      const cwd = stage.directory()
+      const theirs = await stage.app([...acting, `svc:files:rw:user:${cwd}`])
       const grant = (scopes: readonly string[]) => stage.app([...acting, ...scopes])
       const [having, without] = await Promise.all([grant([`svc:objects:read:app:${theirs}`]), grant([])])
       const [reader, stranger, owner] = await Promise.all([having, without, theirs].map((app) => stage.asApp(app)))
-      const program = { prompt: 'wait', cwd: stage.directory(), engine: 'exec', exec: { argv: ['cat'] } }
+      const program = { prompt: 'wait', cwd, engine: 'exec', exec: { argv: ['cat'] } }
       const node = (await (owner as Voice)('POST /v1/nodes', program)).body.id
       const { id: object } = await registered({ app: theirs })
       const ofObject = ['', '/events', '/types', '/asyncapi'].map((part) => `GET /v1/custom-objects/${object}${part}`)
@@ -70,11 +71,12 @@ export const rulesOfObjects = (stageOf: () => TrustStage): void => {
   describe('an object', () => {
     it('of no app is seen by nodes that the owner started; one of an app by that app and its nodes alone', async () => {
       const scopes = ['svc:act', 'svc:llm']
-      const app = await stage.app(scopes)
+      const cwd = stage.directory()
+      const app = await stage.app([...scopes, `svc:files:rw:user:${cwd}`])
       const [ofNobody, ofApp] = [await registered(), await registered({ app })]
       const ownNode = await stage.asNode((await stage.waiting({ scopes })).id)
       const appVoice = await stage.asApp(app)
-      const program = { prompt: 'wait', cwd: stage.directory(), engine: 'exec', exec: { argv: ['cat'] } }
+      const program = { prompt: 'wait', cwd, engine: 'exec', exec: { argv: ['cat'] } }
       const appNode = await stage.asNode((await appVoice('POST /v1/nodes', program)).body.id)
 
       for (const [ask, seen, hidden] of [
