@@ -9,8 +9,8 @@ export interface CutPage<Row> {
   readonly more: boolean
 }
 
-/** Bytes of payload after which a page ends; the one that crosses it is still in. */
-export const pageBytes = 1024 * 1024
+/** Bytes of payload after which a page ends; the one that crosses it is still in. With it a page fits into any message. */
+export const pageBytes = 512 * 1024
 
 /**
  * The deliveries that a statement picks, with their events. Those behind the bytes of the page come without the payload, so that
