@@ -10,6 +10,8 @@ import { Outbox } from '#common/kernel/database/outbox.js'
 import { Writer } from '#common/kernel/database/writer.js'
 import { SchemaThread } from '#common/kernel/schema/schema.thread.js'
 import { LOG, type ServiceDefinition, type ServiceSetup } from '#common/kernel/service.js'
+import { PublicationCheckRpc } from './check/publication-check.rpc.js'
+import { PublicationCheck } from './check/publication-check.service.js'
 import { Acks } from './delivery/ack.repository.js'
 import { AckService } from './delivery/ack.service.js'
 import { DeliveryRepository } from './delivery/delivery.repository.js'
@@ -23,6 +25,14 @@ import { Housekeeping } from './housekeeping.js'
 import { LedgerRepository } from './ledger/ledger.repository.js'
 import { LedgerRpc } from './ledger/ledger.rpc.js'
 import { LedgerService } from './ledger/ledger.service.js'
+import { CanvasFollower } from './node/canvas.follower.js'
+import { EventHands } from './node/event.hands.js'
+import { FollowRepository } from './node/follow.repository.js'
+import { NodeCarrier } from './node/node.carrier.js'
+import { NodePublications } from './node/node.publications.js'
+import { NodeEndRpc } from './node/node-end.rpc.js'
+import { NodeEnds } from './node/node-end.service.js'
+import { NodeWatchRepository } from './node/node-watch.repository.js'
 import { CatalogCheck } from './object/catalog.check.js'
 import { ObjectChange } from './object/object.change.js'
 import { ObjectRepository } from './object/object.repository.js'
@@ -166,13 +176,15 @@ const publishing: Provider[] = [
   built(FanOut, Writer, FanoutRepository, SpreadRepository, Expansion, Wake, CLOCK, LOG),
   built(AcceptanceRepository),
   built(AcceptanceService, Writer, AcceptanceRepository, PublicationRepository, Expansion, CLOCK),
-  built(Acceptor, AcceptanceService, CLOCK),
+  built(Acceptor, AcceptanceService),
   built(SchemaThread, CLOCK, LOG),
   built(ObjectCatalogs, Database, ObjectRepository, AcceptanceRepository, SchemaThread),
   built(RefusalRepository),
   built(Refusals, Database, RefusalRepository, CLOCK, LOG),
   built(PublishService, Database, ObjectCatalogs, AcceptanceRepository, Acceptor, Refusals, CLOCK),
   PublishRpc,
+  built(PublicationCheck, ObjectCatalogs),
+  PublicationCheckRpc,
 ]
 
 /** From deliveries to whoever pulls them. */
@@ -208,6 +220,18 @@ const flow: Provider[] = [
   StatusRpc,
 ]
 
+/** Nodes as watchers, and as those who are watched. */
+const nodes: Provider[] = [
+  built(NodeWatchRepository, WatchedRepository),
+  built(NodeEnds, Writer, Inbox, NodeWatchRepository, WatchedRepository, ReceiverRepository, CLOCK),
+  built(EventHands, Bus),
+  built(NodeCarrier, EventHands, NodeEnds, CLOCK, LOG),
+  built(FollowRepository),
+  built(NodePublications, Writer, FollowRepository, PublicationRepository, Expansion, SpreadRepository, Wake, CLOCK),
+  built(CanvasFollower, Bus, Database, FollowRepository, NodePublications, CLOCK, LOG),
+  NodeEndRpc,
+]
+
 /** What the daemon sends by itself: to addresses, programs and nodes. */
 const sending: Provider[] = [
   built(SendRepository),
@@ -217,7 +241,19 @@ const sending: Provider[] = [
   { provide: SigningKey, useFactory: (settings: Settings) => SigningKey.of(settings), inject: [SETTINGS] },
   built(UrlCarrier, HttpPost, SigningKey, CLOCK),
   built(ArgvCarrier, Bus, SETTINGS, CLOCK),
-  built(Senders, Database, SendRepository, SendLedger, Wake, ReceiverKinds, CLOCK, LOG, UrlCarrier, ArgvCarrier),
+  built(
+    Senders,
+    Database,
+    SendRepository,
+    SendLedger,
+    Wake,
+    ReceiverKinds,
+    CLOCK,
+    LOG,
+    UrlCarrier,
+    ArgvCarrier,
+    NodeCarrier,
+  ),
   built(ConcernRelay, Database, Outbox, Bus, CLOCK, LOG),
 ]
 
@@ -231,6 +267,7 @@ const running: Type<Running>[] = [
   OpenStreams,
   Housekeeping,
   ConcernRelay,
+  CanvasFollower,
   Senders,
 ]
 
@@ -258,6 +295,7 @@ export class ObjectsModule {
         ...registry,
         ...publishing,
         ...flow,
+        ...nodes,
         ...sending,
         {
           provide: ObjectsLifetime,
@@ -270,6 +308,9 @@ export class ObjectsModule {
 }
 
 const finished = [
+  'objects.node.ended',
+  'objects.node.succeeded',
+  'objects.publication.check',
   'objects.object.register',
   'objects.object.unregister',
   'objects.object.rotateSecret',

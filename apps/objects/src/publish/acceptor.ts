@@ -1,4 +1,4 @@
-import type { Clock } from '#common/kernel/clock.js'
+import { type Clock, systemClock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { abortedBy, isSvcError, SvcError } from '#common/kernel/errors.js'
 import type { Running } from '../objects.lifetime.js'
@@ -30,7 +30,8 @@ export class Acceptor implements Running {
 
   constructor(
     private readonly acceptances: Pick<AcceptanceService, 'accept'>,
-    private readonly clock: Clock,
+    /** The machine's unless given, as those who call reckon their deadlines. */
+    private readonly clock: Clock = systemClock,
   ) {}
 
   start(): void {}

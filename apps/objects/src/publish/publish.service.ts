@@ -57,47 +57,30 @@ export class PublishService {
 
   async #publish(ctx: Context, asked: Asked): Promise<readonly Acceptance[]> {
     const key = keyOf(ctx, asked)
-    const seen = this.catalogs.seen(asked.ref)
-    if (seen) {
-      // what was seen before may be old: it is good enough to accept for, never to refuse for
-      const outcome = await this.#tryWith(seen, ctx, asked, key)
-      if (outcome) return this.#answer(ctx, outcome)
-    }
+    let object = this.catalogs.seen(asked.ref) ?? (await this.catalogs.current(asked.ref))
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const object = requirePublisher(ctx, asked.ref, await this.catalogs.current(asked.ref))
-      const outcome = await this.#acceptFor(object, ctx, asked, key)
+      const refusal = await refusalOf(ctx, asked, object)
+      const outcome = refusal
+        ? await this.#refuse(asked, object, key, refusal)
+        : await this.acceptor.accept(ctx, publicationOf(object as KnownObject, ctx, asked, key))
       if (outcome.kind !== 'stale') return this.#answer(ctx, outcome)
+      object = await this.catalogs.current(asked.ref)
     }
     throw new SvcError('service_unavailable', 'The object changes all the time.', { service: 'objects' })
   }
 
-  /** Undefined when the object has to be looked at again. */
-  async #tryWith(
-    object: KnownObject,
-    ctx: Context,
-    asked: Asked,
+  /** What was seen of an object before is good enough to accept for, not to refuse for: the answer is then `stale`. */
+  async #refuse(
+    { ref }: Asked,
+    object: KnownObject | undefined,
     key: PublicationKey | undefined,
-  ): Promise<Verdict | undefined> {
-    try {
-      requirePublisher(ctx, asked.ref, object)
-      await requireDeclared(object, asked.events)
-    } catch {
-      return undefined
-    }
-    const outcome = await this.acceptor.accept(ctx, publicationOf(object, ctx, asked, key))
-    return outcome.kind === 'stale' ? undefined : outcome
-  }
-
-  async #acceptFor(object: KnownObject, ctx: Context, asked: Asked, key: PublicationKey | undefined): Promise<Outcome> {
-    try {
-      await requireDeclared(object, asked.events)
-    } catch (error) {
-      // a request that was accepted before the catalog changed is answered again
-      const replay = key && (await this.#replay(object, key))
-      if (replay) return replay
-      throw error
-    }
-    return this.acceptor.accept(ctx, publicationOf(object, ctx, asked, key))
+    refusal: Refusal,
+  ): Promise<Outcome> {
+    if ((await this.catalogs.current(ref)) !== object) return { kind: 'stale' }
+    // a request that was accepted before the catalog changed is answered again
+    const replay = refusal.of === 'content' && key && object && (await this.#replay(object, key))
+    if (replay) return replay
+    throw refusal.error
   }
 
   async #replay(object: KnownObject, key: PublicationKey): Promise<Verdict | undefined> {
@@ -120,6 +103,28 @@ export class PublishService {
       case 'reused':
         throw new SvcError('idempotency_key_reused')
     }
+  }
+}
+
+interface Refusal {
+  /** Whether it is about who publishes, or about what. */
+  readonly of: 'caller' | 'content'
+  readonly error: unknown
+}
+
+const refusalOf = async (
+  ctx: Context,
+  { ref, events }: Asked,
+  object: KnownObject | undefined,
+): Promise<Refusal | undefined> => {
+  let of: Refusal['of'] = 'caller'
+  try {
+    const own = requirePublisher(ctx, ref, object)
+    of = 'content'
+    await requireDeclared(own, events)
+    return undefined
+  } catch (error) {
+    return { of, error }
   }
 }
 
