@@ -84,10 +84,11 @@ export class RetentionRepository {
     return step
   }
 
-  /** Up to a number everything that was acknowledged is gone: so is all of it, up to the first one that was not. */
+  /** All up to the next one that is kept is gone, or up to one before that is not acknowledged. */
   #prunedTo(tx: Tx, receiverId: string, seq: number): void {
     tx.send(
-      `UPDATE objects.acks SET pruned_seq = greatest(pruned_seq, least($2::bigint,
+      `UPDATE objects.acks SET pruned_seq = greatest(pruned_seq, least(
+           coalesce((SELECT min(seq) FROM objects.deliveries WHERE receiver_id = $1 AND seq > $2) - 1, $2),
            lower(int8multirange(int8range(pruned_seq, NULL, '()')) - acked) - 1)) WHERE receiver_id = $1`,
       [receiverId, seq],
     )

@@ -22,14 +22,16 @@ export class Passage {
   ) {}
 
   /**
-   * Writes each item as an event of its type, or as the contract frames it. A refusal is an ordinary answer; what fails later is an `error` event.
+   * Writes each item as an event of its type, or as the contract frames it. A refusal is an ordinary answer; what fails
+   * later is an `error` event. Unless the contract gives it a time it goes on for as long as somebody reads.
    *
    * @throws SvcError whatever refuses the request before its first item.
    */
   async stream(entry: Operation, ctx: Context, input: unknown, reply: FastifyReply): Promise<void> {
     const counted = !gatesOf(entry).includes('broker')
     if (counted) this.clients.requireRoom()
-    const items = this.bus.stream(entry, ctx, input)
+    const { deadline: _, ...endless } = ctx
+    const items = this.bus.stream(entry, entry.timeout === undefined ? endless : ctx, input)
     await items.opened()
     const client = this.clients.open(reply, counted)
     const leave = (): void => void items.return()

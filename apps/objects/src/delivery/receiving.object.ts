@@ -26,7 +26,7 @@ export class ReceivingObjects {
     const object = await this.objects.find(reader, ref)
     if (!object) throw hiddenObject(ref)
     const receiver = await this.receivers.find(reader, object.id)
-    if (!receiver) throw unfit(object, 'has no receiver')
+    if (!receiver || object.receiver === null) throw unfit(object, 'has no receiver')
     return { object, receiver }
   }
 
