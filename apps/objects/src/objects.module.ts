@@ -65,6 +65,8 @@ import { RetentionRepository } from './retention.repository.js'
 import { ArgvCarrier } from './send/argv.carrier.js'
 import { HttpPost } from './send/http.post.js'
 import { ReceiverKinds } from './send/receiver.kinds.js'
+import { ReceiverRpc } from './send/receiver.rpc.js'
+import { ReceiverService } from './send/receiver.service.js'
 import { SendLedger } from './send/send.ledger.js'
 import { SendRepository } from './send/send.repository.js'
 import { Senders } from './send/senders.js'
@@ -255,6 +257,18 @@ const sending: Provider[] = [
     NodeCarrier,
   ),
   built(ConcernRelay, Database, Outbox, Bus, CLOCK, LOG),
+  built(
+    ReceiverService,
+    Writer,
+    Database,
+    ReceivingObjects,
+    ReceiverRepository,
+    SendRepository,
+    ObjectViews,
+    Wake,
+    CLOCK,
+  ),
+  ReceiverRpc,
 ]
 
 /** What runs by itself, in the order in which the parts need each other. */
@@ -330,6 +344,8 @@ const finished = [
   'objects.ledger.read',
   'objects.status',
   'customObjects.publish',
+  'customObjects.pause',
+  'customObjects.resume',
   'customObjects.publishBatch',
 ]
 const unfinished = operations

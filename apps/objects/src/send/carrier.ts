@@ -62,4 +62,6 @@ export interface Carrier {
    * @returns one outcome for each delivery, in their order; a throw counts as `later` for all of them
    */
   carry(to: Addressee, deliveries: readonly Outgoing[], signal: AbortSignal): Promise<readonly Outcome[]>
+  /** Ends what it keeps open. */
+  close?(): void
 }

@@ -138,12 +138,14 @@ export class HttpPost {
       })
       const fail = (error: Error): void => reject(Object.assign(error, { reused: sent.reusedSocket }))
       sent.on('error', fail)
-      // ends, too, what is no answer: a change of protocol
-      sent.on('close', () => fail(Object.assign(new Error('closed'), { code: 'ECONNRESET' })))
       sent.on('response', (answer) => {
         onStatus(answer.statusCode as number)
+        sent.off('close', unanswered)
         read(answer).then(resolve, reject)
       })
+      // without an error where the other side wants to speak another protocol
+      const unanswered = (): void => fail(Object.assign(new Error('closed'), { code: 'ECONNRESET' }))
+      sent.on('close', unanswered)
       sent.end(body)
     })
   }

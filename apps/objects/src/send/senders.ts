@@ -12,6 +12,7 @@ import { Sender } from './sender.js'
 /** A sender for each kind, so that receivers of one kind that hang hold up none of another. */
 export class Senders implements Running {
   readonly #senders: readonly Sender[]
+  readonly #carriers: readonly Carrier[]
 
   constructor(
     reader: Database,
@@ -24,6 +25,7 @@ export class Senders implements Running {
     ...carriers: Carrier[]
   ) {
     const parts = { reader, sending, ledger, wake, kinds, clock, log }
+    this.#carriers = carriers
     this.#senders = carriers.map((carrier) => new Sender(carrier, parts))
   }
 
@@ -33,5 +35,6 @@ export class Senders implements Running {
 
   async stop(): Promise<void> {
     await Promise.all(this.#senders.map((sender) => sender.stop()))
+    for (const carrier of this.#carriers) carrier.close?.()
   }
 }

@@ -28,6 +28,10 @@ export class UrlCarrier implements Carrier {
     return Promise.all(deliveries.map((delivery) => this.#send(to, delivery, signal)))
   }
 
+  close(): void {
+    this.posts.close()
+  }
+
   async #send(to: Addressee, delivery: Outgoing, signal: AbortSignal): Promise<Outcome> {
     const { receiver } = to
     if (receiver?.type !== 'url') return { kind: 'later', ms: 0 }
