@@ -3,6 +3,7 @@ import { absolutePath, actorRef, nodeId, time } from './common.schema.js'
 import { operation } from './define.js'
 import { bashResult } from './machine.schema.js'
 import { messageTiers } from './node.schema.js'
+import { registrationErrors } from './object.operations.js'
 import { customObject, deliveryId, eventName, objectBody, objectId, objectRef, signingSecret } from './object.schema.js'
 import { nodeEnd, nodeSuccession } from './work.internal.js'
 
@@ -33,7 +34,7 @@ export const objectInternals = [
       signing_secret: signingSecret,
       existed: z.boolean().meta({ description: 'Whether an object of that name was brought to the body' }),
     }),
-    errors: ['already_exists', 'not_found', 'quota_exceeded', 'receiver_refused', 'catalog_incompatible'],
+    errors: registrationErrors,
     idempotency: 'key',
   }),
   operation({

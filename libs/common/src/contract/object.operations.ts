@@ -23,6 +23,15 @@ const ids = z.array(deliveryId).min(1).max(objectLimits.ids)
 
 /** A full token that may act, or the object's own. */
 const publishers = ['svc:act', 'pub'] as const
+export const registrationErrors = [
+  'already_exists',
+  'not_found',
+  'quota_exceeded',
+  'receiver_refused',
+  'receiver_unfit',
+  'event_not_declared',
+  'catalog_incompatible',
+] as const
 const publishErrors = [
   'not_found',
   'event_not_declared',
@@ -46,7 +55,7 @@ export const objectOperations = [
     response: registeredObject,
     status: 201,
     idempotency: 'key',
-    errors: ['already_exists', 'not_found', 'quota_exceeded', 'receiver_refused', 'catalog_incompatible'],
+    errors: registrationErrors,
   }),
   operation({
     name: 'customObjects.list',

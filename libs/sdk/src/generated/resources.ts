@@ -695,7 +695,7 @@ export class CustomObjectsRoutes extends Resource {
   /**
    * Register an object: the events that it declares, and how what it watches reaches it.
    *
-   * `POST /v1/custom-objects`; may answer `already_exists`, `not_found`, `quota_exceeded`, `receiver_refused`, `catalog_incompatible`
+   * `POST /v1/custom-objects`; may answer `already_exists`, `not_found`, `quota_exceeded`, `receiver_refused`, `receiver_unfit`, `event_not_declared`, `catalog_incompatible`
    */
   register(body: ObjectBody, options?: RequestOptions): Promise<RegisteredObject> {
     return this.call<RegisteredObject>('customObjects.register', { body, options })
@@ -771,9 +771,9 @@ export class CustomObjectsRoutes extends Resource {
   /**
    * Follow the deliveries of a queue: all that are not acknowledged, in order, and then live.
    *
-   * Every connect begins with all unacknowledged deliveries. With `after` those behind that position come too though they are acknowledged, as far as they are kept; it hides none. Whoever is connected is given each.
+   * Every connect begins with all unacknowledged deliveries. With `after` those behind that position come too though they are acknowledged, as far as they are kept; it hides none, and is never too old. Whoever is connected is given each. The stream ends with `not_found` when the object is deleted, and with `receiver_unfit` when it is a queue no more.
    *
-   * `GET /v1/custom-objects/{ref}/receive`; may answer `not_found`, `receiver_unfit`, `cursor_expired`
+   * `GET /v1/custom-objects/{ref}/receive`; may answer `not_found`, `receiver_unfit`
    */
   receive(ref: string, options?: ReceiveOptions): EventStream<Delivery> {
     return this.received<Delivery>('customObjects.receive', { params: { ref }, options })
@@ -837,6 +837,8 @@ export class CustomObjectsDeliveriesRoutes extends Resource {
 
   /**
    * Try dead deliveries again, from the first try on.
+   *
+   * A receiver that is paused stays so, and is sent them once it is resumed.
    *
    * `POST /v1/custom-objects/{ref}/deliveries/replay`; may answer `not_found`, `receiver_unfit`
    */
