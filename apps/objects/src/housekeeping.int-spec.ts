@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
+import { systemContext } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
+import { Writer } from '#common/kernel/database/writer.js'
+import { newId } from '#common/kernel/ids.js'
 import { ObjectsUnderTest } from '../../../test/support/objects-service.js'
 import { deliver, writeObject } from './delivery/delivery.fixture.js'
 import { Housekeeping } from './housekeeping.js'
+import { ReceiverRepository } from './object/receiver.repository.js'
 
 let objects: ObjectsUnderTest
 beforeAll(async () => {
@@ -115,6 +120,23 @@ describe('a round of clearing', () => {
     expect(await kept(gone.receiver)).toEqual([])
     expect(await kept(back.receiver)).toEqual(from(1191, 1200))
     expect(await query('SELECT id FROM objects.discarded')).toEqual([])
+  })
+
+  it('leaves to a receiver that came back numbers that nobody has borne', async () => {
+    const { source, receiver } = await made()
+    await deliver(objects, { source, receiver, count: 700 })
+    const { app } = objects.service
+    const receivers = app.get(ReceiverRepository)
+    const fresh = newId('obj')
+    await app.get(Writer).transact(systemContext('objects'), async ({ tx }) => {
+      receivers.discard(tx, [receiver], new Date())
+      for (const id of [receiver, fresh]) receivers.make(tx, [{ id, kind: 'queue', max_pending: 100 }])
+    })
+    expect(await receivers.pending(app.get(Database), fresh)).toBe(0)
+    expect(await receivers.pending(app.get(Database), receiver)).toBe(0)
+    expect(await deliver(objects, { source, receiver, count: 2 })).toBe(702)
+    await round()
+    expect(await kept(receiver)).toEqual([701, 702])
   })
 
   it('forgets keys, names, refusals, answers and messages whose time is over', async () => {

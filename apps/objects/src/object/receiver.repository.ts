@@ -27,18 +27,26 @@ export class ReceiverRepository {
     )
   }
 
-  /** Makes those that are not there; others stay as they are. */
+  /**
+   * Makes those that are not there; others stay as they are. One that was there before, and whose deliveries are not deleted yet,
+   * begins behind them.
+   */
   make(tx: Tx, shapes: readonly ReceiverShape[]): void {
     const sorted = shapes.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     const ids = sorted.map(({ id }) => id)
     tx.send(
-      `INSERT INTO objects.receivers (id, kind, max_pending)
-       SELECT * FROM unnest($1::text[], $2::text[], $3::int[]) ON CONFLICT (id) DO NOTHING`,
+      `INSERT INTO objects.receivers (id, kind, max_pending, delivery_seq)
+       SELECT given.*, coalesce((SELECT max(seq) FROM objects.deliveries WHERE receiver_id = given.id), 0)
+         FROM unnest($1::text[], $2::text[], $3::int[]) AS given (id, kind, max_pending) ON CONFLICT (id) DO NOTHING`,
       [ids, sorted.map(({ kind }) => kind), sorted.map(({ max_pending }) => max_pending)],
     )
-    tx.send('INSERT INTO objects.acks (receiver_id) SELECT unnest($1::text[]) ON CONFLICT (receiver_id) DO NOTHING', [
-      ids,
-    ])
+    tx.send(
+      `INSERT INTO objects.acks (receiver_id, acked, acked_count, pruned_seq)
+       SELECT id, int8multirange(int8range(1, delivery_seq + 1)), delivery_seq, delivery_seq FROM objects.receivers
+        WHERE id = ANY ($1::text[]) AND NOT EXISTS (SELECT FROM objects.acks WHERE receiver_id = receivers.id)
+       ON CONFLICT (receiver_id) DO NOTHING`,
+      [ids],
+    )
   }
 
   /** A node that watches: what waits for it is mail that lifecycle has not taken yet. */
