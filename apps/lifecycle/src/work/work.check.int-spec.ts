@@ -184,7 +184,7 @@ describe('an event that is published', () => {
       code: 'scope_missing',
       fields: { scope: 'svc:act' },
     })
-    const started = asking.start(`${newId('cron')}:1`, byNode(id), publication)
+    const started = asking.start(byNode(id), publication)
     expect(await failure(started)).toMatchObject({ code: 'validation_failed' })
   })
 

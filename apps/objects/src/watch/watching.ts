@@ -39,9 +39,10 @@ export class Watching {
     asked: readonly AskedWatch[],
     at: Date,
   ): Promise<WatchRecord[]> {
-    const nodes = asked.flatMap(({ source }) => (source.kind === 'node' ? [source.id] : []))
-    if (nodes.length > 0) this.watched.make(tx, nodes)
     const parties = [...asked.map(({ source }) => source), watcher]
+    // that of a watcher too: who ends all that a node watches locks it, and takes no receiver from under a new watch
+    const nodes = parties.flatMap(({ kind, id }) => (kind === 'node' ? [id] : []))
+    if (nodes.length > 0) this.watched.make(tx, nodes)
     const locked = await this.watched.lock(
       tx,
       parties.map(({ id }) => id),

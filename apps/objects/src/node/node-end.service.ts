@@ -1,0 +1,84 @@
+import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
+import type { Clock } from '#common/kernel/clock.js'
+import type { Context } from '#common/kernel/context.js'
+import type { Inbox } from '#common/kernel/database/inbox.js'
+import type { Tx } from '#common/kernel/database/tx.js'
+import type { Writer } from '#common/kernel/database/writer.js'
+import type { ReceiverRepository } from '../object/receiver.repository.js'
+import type { WatchedRepository } from '../watch/watched.repository.js'
+import type { NodeWatchRepository } from './node-watch.repository.js'
+
+const ended = contract['objects.node.ended']
+const succeeded = contract['objects.node.succeeded']
+type Ended = InputOf<typeof ended>
+type Succeeded = InputOf<typeof succeeded>
+
+/** What of watches goes with a node, or over to the one that takes its place. */
+export class NodeEnds {
+  constructor(
+    private readonly writer: Writer,
+    private readonly inbox: Inbox,
+    private readonly watches: NodeWatchRepository,
+    private readonly watched: WatchedRepository,
+    private readonly receivers: ReceiverRepository,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Once for each event; a repetition finds nothing to do. It may be told late: what a node watches that was brought back since
+   * stays.
+   */
+  ended(ctx: Context, end: Ended): Promise<OutputOf<typeof ended>> {
+    const { source_event, node_id, how } = end
+    const by = new Date(how === 'pruned' ? this.clock.now() : end.ended_at)
+    return this.writer.transact(ctx, async ({ tx }) => {
+      let removed = 0
+      await this.inbox.once(tx, 'lifecycle', source_event, async () => {
+        removed = await this.remove(tx, node_id, by)
+        // one that was finalized may go on: whoever watches it hears of that
+        if (how !== 'finalized') removed += await this.watches.endOn(tx, node_id, by)
+        if (how === 'pruned') this.watched.remove(tx, [node_id])
+      })
+      return { removed }
+    })
+  }
+
+  /**
+   * Lifecycle says that a node takes nothing more: it watches nothing any more, and what waits for it is forgotten. A watch
+   * that was made after that was said stays.
+   */
+  async gone(ctx: Context, nodeId: string, by: Date): Promise<void> {
+    await this.writer.transact(ctx, ({ tx }) => this.remove(tx, nodeId, by))
+  }
+
+  /** Once for each event. What waits for the old root still, lifecycle gives to the new one. */
+  succeeded(ctx: Context, { source_event, from, to, at }: Succeeded): Promise<OutputOf<typeof succeeded>> {
+    const by = new Date(at)
+    return this.writer.transact(ctx, async ({ tx }) => {
+      let moved = 0
+      await this.inbox.once(tx, 'lifecycle', source_event, async () => {
+        await this.lock(tx, from, [from, to])
+        moved = await this.watches.moveSource(tx, from, to, by)
+        const own = await this.watches.moveWatcher(tx, from, to, by)
+        if (own > 0) this.receivers.makeNode(tx, to)
+        moved += own
+      })
+      return { moved }
+    })
+  }
+
+  /** The watches of a node, and its receiver when none is left. */
+  private async remove(tx: Tx, nodeId: string, by: Date): Promise<number> {
+    await this.lock(tx, nodeId, [nodeId])
+    const removed = await this.watches.endOf(tx, nodeId, by)
+    if (!(await this.watches.watches(tx, nodeId))) this.receivers.discard(tx, [nodeId], new Date(this.clock.now()))
+    return removed
+  }
+
+  /** The nodes, for none of which a watch is made meanwhile, and all sources whose watchers change, before any other row. */
+  private async lock(tx: Tx, watcherId: string, nodes: readonly string[]): Promise<void> {
+    this.watched.make(tx, nodes)
+    const sources = await this.watches.sourcesOf(tx, watcherId)
+    await this.watched.lock(tx, [...new Set([...sources, ...nodes])])
+  }
+}
