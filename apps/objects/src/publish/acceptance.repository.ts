@@ -35,7 +35,8 @@ export interface FullWatcher {
 }
 
 const sql = {
-  versions: `SELECT id, version FROM objects.objects WHERE id = ANY ($1::text[]) AND deleted_at IS NULL`,
+  // those that are gone are told apart here: a condition on it would open other indexes than that of the ids
+  versions: `SELECT id, version, deleted_at IS NULL AS lives FROM objects.objects WHERE id = ANY ($1::text[])`,
   keys: `SELECT k.* FROM unnest($1::text[], $2::text[]) AS given (object_id, key) CROSS JOIN LATERAL (
       SELECT object_id, key, hash, seq, count, accepted_at, answers FROM objects.keys
       WHERE object_id = given.object_id AND key = given.key AND accepted_at > $3
@@ -58,8 +59,8 @@ const sql = {
 export class AcceptanceRepository {
   /** Of those of these objects that are there. */
   async versions(reader: Reader, ids: readonly string[]): Promise<Map<string, number>> {
-    const rows = await reader.query<{ id: string; version: number }>(sql.versions, [ids])
-    return new Map(rows.map(({ id, version }) => [id, version]))
+    const rows = await reader.query<{ id: string; version: number; lives: boolean }>(sql.versions, [ids])
+    return new Map(rows.filter(({ lives }) => lives).map(({ id, version }) => [id, version]))
   }
 
   /** Those of these keys that were used after then. */
