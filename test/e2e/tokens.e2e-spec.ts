@@ -125,13 +125,13 @@ describe('svc sys tokens rotate', () => {
 
 describe('no token that was shown', () => {
   it('is in any table or log, after repetitions and at the most talkative level', async () => {
-    const post = <T>(body: object, path = '/v1/tokens') =>
+    const post = <T>(body: object, path = '/v1/tokens', key = 'same') =>
       fetch(daemon.baseUrl + path, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${daemon.token}`,
           'content-type': 'application/json',
-          'idempotency-key': 'same',
+          'idempotency-key': key,
         },
         body: JSON.stringify(body),
       }).then((response) => response.json() as Promise<T>)
@@ -139,16 +139,19 @@ describe('no token that was shown', () => {
     shown.add(first.token ?? '')
     expect(await post<MintedToken>({ app: 'notes' })).toEqual({ ...first, token: null })
     const hook = { type: 'url', url: 'http://127.0.0.1:9/hook', allow_private: true }
-    const object = { name: 'leaky', catalog: [{ event: 'built' }], receiver: hook, watches: [{ source: 'leaky' }] }
-    const made = await post<RegisteredObject>(object, '/v1/custom-objects')
-    expect(await post(object, '/v1/custom-objects')).toMatchObject({ publish_token: null, signing_secret: null })
-    shown.add(made.publish_token ?? '')
-    const publisher = daemon.client({ token: made.publish_token ?? '' })
+    const register = (name: string, more: object) =>
+      post<RegisteredObject>({ name, ...more }, '/v1/custom-objects', `register ${name}`)
+    const source = await register('leaky', { catalog: [{ event: 'built' }] })
+    const watcher = { receiver: hook, watches: [{ source: 'leaky' }] }
+    const made = await register('hooked', watcher)
+    expect(await register('hooked', watcher)).toEqual({ ...made, publish_token: null, signing_secret: null })
+    for (const { publish_token } of [source, made]) shown.add(publish_token ?? '')
+    const publisher = daemon.client({ token: source.publish_token ?? '' })
     await publisher.customObjects.publish('leaky', { event: 'built', payload: {} })
     const signing = made.signing_secret ?? ''
     expect(signing).toMatch(/^whsec_/)
     await waitFor(async () => (await daemon.rows('SELECT 1 FROM objects.failures')).length > 0, { what: 'a try' })
-    expect(shown.size).toBeGreaterThan(7)
+    expect(shown.size).toBeGreaterThan(8)
     const tokens = [...shown].map((token) => token.split('_').at(-1) as string)
     expect(tokens.every((secret) => secret.length === 49)).toBe(true)
     const secrets = [...tokens, signing.slice('whsec_'.length)]
