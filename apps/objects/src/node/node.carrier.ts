@@ -3,11 +3,12 @@ import { backoff, type Clock, isoTime } from '#common/kernel/clock.js'
 import { systemContext } from '#common/kernel/context.js'
 import type { Logger } from '#common/kernel/log.js'
 import type { Addressee, Carrier, Outcome, Outgoing } from '../send/carrier.js'
+import { retryDelays, spread } from '../send/retry.schedule.js'
 import type { EventHands, HandOutcome } from './event.hands.js'
 import type { NodeEnds } from './node-end.service.js'
 
-/** Ms that what stands behind a delivery without room waits: longer than that one at its first tries, so that it stays first. */
-const behindFull = { first: 6000, later: 330_000 }
+/** What finds no room waits the longest that a retry may, and not up to it: so those of a node stay in their order. */
+const steady = 1 + spread
 /** Ms between two tries while lifecycle can't be asked. */
 const away = { base: 500, cap: 30_000 }
 
@@ -44,8 +45,7 @@ export class NodeCarrier implements Carrier {
       await this.ends.gone(systemContext('objects'), id, asked)
       return deliveries.map(() => ({ kind: 'later', ms: 0 }))
     }
-    const firstFull = outcomes.indexOf('full')
-    return deliveries.map((delivery, at) => this.#outcome(outcomes[at] as HandOutcome, at === firstFull, delivery))
+    return deliveries.map((delivery, at) => outcomeOf(outcomes[at] as HandOutcome, delivery))
   }
 
   /** What lifecycle says of each; undefined when it can't be asked, of which nothing is noted. */
@@ -60,14 +60,12 @@ export class NodeCarrier implements Carrier {
       return undefined
     }
   }
+}
 
-  #outcome(outcome: HandOutcome, isFirst: boolean, { attempt }: Outgoing): Outcome {
-    if (outcome === 'accepted') return { kind: 'acked' }
-    if (outcome === 'unfit') return { kind: 'failed', error: unfit }
-    return isFirst
-      ? { kind: 'failed', error: full }
-      : { kind: 'later', ms: attempt === 1 ? behindFull.first : behindFull.later }
-  }
+const outcomeOf = (outcome: HandOutcome, { attempt }: Outgoing): Outcome => {
+  if (outcome === 'accepted') return { kind: 'acked' }
+  if (outcome === 'unfit') return { kind: 'failed', error: unfit }
+  return { kind: 'failed', error: full, retryAfterMs: (retryDelays[attempt - 1] ?? 0) * steady }
 }
 
 const handed = (node_id: string, delivery: Outgoing): HandedEvent => ({
