@@ -198,6 +198,7 @@ class Comparison {
     pointer: string,
     exact: boolean,
   ): void {
+    if (!Object.hasOwn(before, keyword) && !Object.hasOwn(after, keyword)) return
     const [old, now] = [schemaOf(ownOf(before, keyword)), schemaOf(ownOf(after, keyword))]
     const place = at(pointer, keyword)
     if (old === false && now !== false)
