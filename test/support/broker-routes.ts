@@ -44,6 +44,8 @@ export class PlayedNode {
   /** Commands that were started as jobs, by the key of their request. */
   readonly jobs = new Map<string, string>()
   readonly requests: string[] = []
+  /** Routes with the trace that each request named. */
+  readonly traced: { readonly route: string; readonly traceparent: string }[] = []
   readonly binds: { pid: number; host_id: string; started_at: string; version: string }[] = []
   result: unknown
   /** What the end of a turn is told: `finish` while nothing is waited for. */
@@ -336,6 +338,9 @@ export class BrokerRoutes {
     if (token !== node.token) return json(response, { code: 'stale_generation', status: 409 }, 409)
     const query = Object.fromEntries(new URL(request.url ?? '', this.url).searchParams)
     const key = request.headers['idempotency-key']
+    const { traceparent } = request.headers
+    if (traceparent !== undefined)
+      node.traced.push({ route: `${request.method} ${route}`, traceparent: String(traceparent) })
     return node.answer(`${request.method} ${route}`, { ...query, ...body, ...(key && { key }) }, response)
   }
 

@@ -22,6 +22,8 @@ const longestWait = 2000
 export class DaemonClient {
   readonly #transport: Transport
   readonly #root: string
+  /** W3C trace that what is asked now belongs to. */
+  trace: string | undefined
 
   constructor(settings: { baseUrl: string; token: string; nodeId: string }) {
     const { baseUrl, token, nodeId } = settings
@@ -43,36 +45,48 @@ export class DaemonClient {
    * @throws Ended when this token is no longer taken; the daemon's own error; the signal's reason.
    */
   ask<T>(method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown, options: CallOptions = {}): Promise<T> {
-    const { signal, idempotencyKey } = options
-    const headers = idempotencyKey === undefined ? undefined : { 'idempotency-key': idempotencyKey }
-    const call = { method, path, signal, headers, ...(body !== undefined && { body }) }
+    const { signal } = options
+    const call = { method, path, signal, headers: this.#headers(options), ...(body !== undefined && { body }) }
     return this.#answered(() => this.#transport.json<T>(call), signal, endsAccess)
   }
 
-  async get<T>(path: string, options: CallOptions = {}): Promise<T> {
-    const { signal } = options
-    return this.#answered(() => this.#transport.json<T>({ method: 'GET', path: this.#root + path, signal }), signal)
+  async get<T>(path: string, { signal }: CallOptions = {}): Promise<T> {
+    const call = { method: 'GET', path: this.#root + path, signal, headers: this.#headers() } as const
+    return this.#answered(() => this.#transport.json<T>(call), signal)
   }
 
   /** The bytes that a route of the node's own answers; that something isn't there is an answer like any other. */
   bytes(path: string, { signal }: CallOptions = {}): Promise<Uint8Array> {
-    const call = { method: 'GET', path: this.#root + path, signal } as const
+    const call = { method: 'GET', path: this.#root + path, signal, headers: this.#headers() } as const
     return this.#answered(() => this.#transport.bytes(call), signal, endsAccess)
   }
 
   /** Without a second attempt. */
-  postOnce<T>(path: string, body: unknown, { signal, idempotencyKey }: CallOptions = {}): Promise<T> {
-    const headers = idempotencyKey === undefined ? undefined : { 'idempotency-key': idempotencyKey }
-    return this.#transport.json<T>({ method: 'POST', path: this.#root + path, body, signal, headers })
+  postOnce<T>(path: string, body: unknown, options: CallOptions = {}): Promise<T> {
+    const { signal } = options
+    return this.#transport.json<T>({
+      method: 'POST',
+      path: this.#root + path,
+      body,
+      signal,
+      headers: this.#headers(options),
+    })
   }
 
   /** A stream of events, connected once; what breaks it is thrown while it is read. */
   stream<T>(method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal): AsyncIterable<T> {
     return new EventStream<T>({
       transport: this.#transport,
-      request: () => ({ method, path: this.#root + path, body, signal, maxRetries: 0 }),
+      request: () => ({ method, path: this.#root + path, body, signal, maxRetries: 0, headers: this.#headers() }),
       resumes: false,
     })
+  }
+
+  #headers({ idempotencyKey }: CallOptions = {}): Record<string, string> {
+    return {
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      ...(this.trace !== undefined && { traceparent: this.trace }),
+    }
   }
 
   async #answered<T>(attempt: () => Promise<T>, signal?: AbortSignal, ends = endsBroker): Promise<T> {

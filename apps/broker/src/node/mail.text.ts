@@ -19,6 +19,7 @@ export const noteOf = (part: ContentPart): PartNote['svc'] | undefined =>
 
 const senderOf = ({ source, kind }: MailEntry): string => {
   const name = source.name ? `${source.name} (${source.id ?? source.kind})` : (source.id ?? source.kind)
+  if (kind === 'event') return `Event${source.event ? ` ${source.event.name}` : ''} of ${name}`
   if (kind === 'answer') return `Answer of ${name}`
   return kind === 'report' ? `Report of ${name}` : kind === 'notice' ? `Notice of ${name}` : `Message from ${name}`
 }

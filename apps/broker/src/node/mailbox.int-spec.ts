@@ -59,3 +59,27 @@ describe('the first mail of a node', () => {
     expect(node.requests.filter((route) => route === 'POST mail/claim')).toEqual([])
   })
 })
+
+describe('a turn', () => {
+  const trace = (digit: string): string => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`
+
+  it('goes on with the trace of its first mail in all that it asks, and the next one with its own', async () => {
+    const gate = Promise.withResolvers<void>()
+    const node = stage.routes.node({ cwd: stage.cwd, lifecycle: 'resident' }, async ({ turn }) => {
+      if (turn === 1) await gate.promise
+      return [text('so')]
+    })
+    node.post('one', { traceparent: trace('a') })
+    node.post('two', { traceparent: trace('b') })
+    stage.broker.serve(node, stage.routes.url)
+    await waitFor(() => node.calls.length === 1 && node.mail.length === 0, { what: 'the first turn' })
+    node.post('three', { tier: 'normal' })
+    gate.resolve()
+    await waitFor(() => node.calls.length === 2, { what: 'the second turn' })
+    await ended(node)
+    expect(new Set(node.traced.map(({ traceparent }) => traceparent))).toEqual(new Set([trace('a')]))
+    const routes = node.traced.map(({ route }) => route)
+    expect(routes).toEqual(expect.arrayContaining(['POST broker/journal', 'POST broker/model-calls']))
+    expect(routes.filter((route) => route === 'POST broker/model-calls')).toHaveLength(1)
+  })
+})

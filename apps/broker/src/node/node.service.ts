@@ -55,7 +55,7 @@ const work = async (session: NodeSession): Promise<void> => {
       await session.mailAnnounced()
       continue
     }
-    session.beginTurn(turn)
+    session.beginTurn(turn, mail[0]?.traceparent)
     const next = mail.length ? await engine.run(turn, mail) : await engine.retry?.(turn)
     if (next === 'stop') return
     worked = true

@@ -93,11 +93,17 @@ export class NodeSession {
   /** Between two turns: mail that is announced from now on steers the next one. */
   restTurn(): void {
     this.steering = false
+    this.daemon.trace = undefined
   }
 
-  /** A turn begins: what aborted the one before doesn't concern it. */
-  beginTurn(turn: number): void {
+  /**
+   * A turn begins: what aborted the one before doesn't concern it.
+   *
+   * @param trace of what it comes of, which all that it asks goes on with
+   */
+  beginTurn(turn: number, trace?: string): void {
     this.#turnNumber = turn
+    this.daemon.trace = trace
     this.#turn = new AbortController()
     if (this.#ended.signal.aborted) this.#turn.abort(this.#ended.signal.reason)
   }

@@ -59,6 +59,12 @@ describe('the instructions', () => {
     expect(bare).toContain('no shell and no files')
   })
 
+  it('say to who may act how one hears of what happens elsewhere', () => {
+    expect(told({}, ['svc', 'bash', 'report'])).toContain('["canvas", "watch", object or node id')
+    expect(told({}, ['svc', 'report'], false)).not.toContain('"watch"')
+    expect(told({}, ['bash', 'report'])).not.toContain('"watch"')
+  })
+
   it('say how something is done at its time to who may schedule, and what it may have done', () => {
     const names = ['svc', 'bash', 'report']
     const own = told({ scopes: ['svc:llm', 'svc:schedule'] }, names, false)

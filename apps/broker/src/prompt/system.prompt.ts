@@ -1,6 +1,6 @@
 import type { Assignment } from '#sdk/generated/types.js'
 import { roleOf } from './role.text.js'
-import { scheduleText, toolText } from './tool.text.js'
+import { scheduleText, toolText, watchText } from './tool.text.js'
 import { workText } from './work.text.js'
 
 export interface PromptTools {
@@ -37,6 +37,7 @@ export const systemPrompt = (assignment: Assignment, { mayAct, names }: PromptTo
     toolText(mayAct),
     ...workText(assignment, (tool) => names.includes(tool)),
     names.includes('svc') && maySchedule(assignment) ? scheduleText(mayAct) : '',
+    names.includes('svc') && mayAct ? watchText : '',
     trust,
     identityOf(assignment),
   ]
