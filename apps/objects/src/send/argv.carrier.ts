@@ -11,8 +11,7 @@ import { shownTail } from './fault.js'
 const run = contract['host.argv.run']
 type Ended = OutputOf<typeof run>
 
-/** Ms that a program may take. */
-export const programWithin = 30_000
+const programWithin = 30_000
 /** Ms between two questions for the end of a program that runs already under its key. */
 const askEvery = 1000
 /** Ms for which a receiver rests when the host can't be asked, or runs as much as it may. */
@@ -43,6 +42,8 @@ export class ArgvCarrier implements Carrier {
     private readonly bus: Bus,
     private readonly settings: Settings,
     private readonly clock: Clock,
+    /** Ms that a program may take. */
+    private readonly within = programWithin,
   ) {}
 
   async carry(to: Addressee, deliveries: readonly Outgoing[], signal: AbortSignal): Promise<readonly Outcome[]> {
@@ -55,7 +56,7 @@ export class ArgvCarrier implements Carrier {
     try {
       const ended = await this.#ask(to, delivery, signal)
       if (ended === undefined) return { kind: 'later', ms: 0 }
-      return ended.exit_code === 0 ? { kind: 'acked' } : { kind: 'failed', error: faultOf(ended) }
+      return ended.exit_code === 0 ? { kind: 'acked' } : { kind: 'failed', error: faultOf(ended, this.within) }
     } catch (error) {
       if (hasCode(error, ...verdicts)) return { kind: 'failed', error: error.message }
       // whatever was begun is asked for again, under the same key
@@ -73,7 +74,7 @@ export class ArgvCarrier implements Carrier {
       cwd,
       env: { ...env, SVC_DELIVERY_ID: delivery.id, SVC_EVENT: delivery.event },
       stdin: `${JSON.stringify(messageOf(delivery))}\n`,
-      timeout: programWithin,
+      timeout: this.within,
     }
     const ctx: Context = { ...contextOf(delivery), idempotencyKey: keyOf(delivery) }
     const { promise: left, resolve: leave } = Promise.withResolvers<undefined>()
@@ -105,9 +106,9 @@ const contextOf = ({ request_id, traceparent }: Outgoing): Context => ({
 /** Of one try: the same number comes again after a replay, due at another moment. */
 const keyOf = ({ id, attempt, planned_at }: Outgoing): string => `${id}:${attempt}:${planned_at?.getTime() ?? 0}`
 
-const faultOf = ({ exit_code, signal, timed_out, stdout, stderr }: Ended): string => {
+const faultOf = ({ exit_code, signal, timed_out, stdout, stderr }: Ended, within: number): string => {
   const how = timed_out
-    ? `did not end within ${programWithin / 1000} seconds`
+    ? `did not end within ${within / 1000} seconds`
     : exit_code === null
       ? `was ended by ${signal}`
       : `ended with exit code ${exit_code}`
