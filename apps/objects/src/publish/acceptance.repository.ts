@@ -34,25 +34,40 @@ export interface FullWatcher {
   readonly events: readonly string[]
 }
 
+/** What publishing for an object depends on. */
+export interface ObjectStanding {
+  readonly id: string
+  readonly version: number
+  readonly lives: boolean
+  /** Whether events of it wait for their fan-out. */
+  readonly fanning: boolean
+  /** Its watchers that take no more. */
+  readonly full_watchers: readonly FullWatcher[] | null
+}
+
 const sql = {
   // those that are gone are told apart here: a condition on it would open other indexes than that of the ids
   versions: `SELECT id, version, deleted_at IS NULL AS lives FROM objects.objects WHERE id = ANY ($1::text[])`,
   keys: `SELECT k.* FROM unnest($1::text[], $2::text[]) AS given (object_id, key) CROSS JOIN LATERAL (
       SELECT object_id, key, hash, seq, count, accepted_at, answers FROM objects.keys
-      WHERE object_id = given.object_id AND key = given.key AND accepted_at > $3
+      WHERE object_id = given.object_id AND key = given.key
     ) AS k`,
   // a key that is over may still be there
   keep: `INSERT INTO objects.keys (object_id, key, hash, seq, count, accepted_at, answers)
     SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bigint[], $5::int[], $6::timestamptz[], $7::json[])
     ON CONFLICT (object_id, key) DO UPDATE SET hash = excluded.hash, seq = excluded.seq, count = excluded.count,
       accepted_at = excluded.accepted_at, answers = excluded.answers`,
-  // from those that are full, who are few, to what they watch
-  full: `SELECT w.source_id, f.receiver_id, o.name, w.events FROM objects.full_receivers f
-      CROSS JOIN LATERAL (
-        SELECT source_id, events FROM objects.watches WHERE source_id = ANY ($1::text[]) AND watcher_id = f.receiver_id
-      ) AS w
-      LEFT JOIN objects.objects o ON o.id = f.receiver_id
-    ORDER BY f.receiver_id`,
+  // the full ones are few: from them to what they watch
+  standings: `SELECT given.id, o.version, o.deleted_at IS NULL AS lives,
+      EXISTS (SELECT FROM objects.fanouts f WHERE f.source_id = given.id) AS fanning,
+      (SELECT json_agg(json_build_object('source_id', given.id, 'receiver_id', f.receiver_id, 'events', w.events,
+           'name', (SELECT name FROM objects.objects WHERE id = f.receiver_id)) ORDER BY f.receiver_id)
+         FROM objects.full_receivers f CROSS JOIN LATERAL (
+           SELECT events FROM objects.watches WHERE source_id = given.id AND watcher_id = f.receiver_id
+         ) AS w) AS full_watchers
+    FROM unnest($1::text[]) AS given (id) CROSS JOIN LATERAL (
+      SELECT version, deleted_at FROM objects.objects WHERE id = given.id
+    ) AS o`,
 }
 
 /** What the acceptance of events depends on, besides their source. */
@@ -66,11 +81,12 @@ export class AcceptanceRepository {
   /** Those of these keys that were used after then. */
   async keys(reader: Reader, names: readonly KeyName[], after: Date): Promise<AcceptedKey[]> {
     if (names.length === 0) return []
-    return reader.query<AcceptedKey>(sql.keys, [
+    const rows = await reader.query<AcceptedKey>(sql.keys, [
       names.map((name) => name.object_id),
       names.map(({ key }) => key),
-      after,
     ])
+    // here, since a condition on the time would open the index of the times
+    return rows.filter(({ accepted_at }) => accepted_at > after)
   }
 
   /** Of objects whose sources this transaction has locked. */
@@ -87,8 +103,8 @@ export class AcceptanceRepository {
     ])
   }
 
-  /** Those who watch one of these sources and take no more. */
-  fullWatchers(reader: Reader, sourceIds: readonly string[]): Promise<FullWatcher[]> {
-    return reader.query<FullWatcher>(sql.full, [sourceIds])
+  /** Of those of these objects that have a row, also when they are deleted. */
+  standings(reader: Reader, ids: readonly string[]): Promise<ObjectStanding[]> {
+    return reader.query<ObjectStanding>(sql.standings, [ids])
   }
 }

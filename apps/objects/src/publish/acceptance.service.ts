@@ -34,12 +34,17 @@ export class AcceptanceService {
 
   async #look(tx: Tx, publications: readonly Publication[], at: Date): Promise<Standing> {
     const ids = [...new Set(publications.map(({ object_id }) => object_id))]
-    const [sources, versions, keys, full] = await Promise.all([
-      this.events.lock(tx, ids),
-      this.rows.versions(tx, ids),
+    const [locked, objects, keys] = await Promise.all([
+      this.events.lockRows(tx, ids),
+      this.rows.standings(tx, ids),
       this.rows.keys(tx, publications.flatMap(keysOf), keysAfter(at.getTime())),
-      this.rows.fullWatchers(tx, ids),
     ])
-    return { sources, versions, keys, full }
+    const fanning = new Set(objects.filter((object) => object.fanning).map(({ id }) => id))
+    return {
+      sources: locked.map((source) => ({ ...source, fanning: fanning.has(source.id) })),
+      versions: new Map(objects.filter(({ lives }) => lives).map(({ id, version }) => [id, version])),
+      keys,
+      full: objects.flatMap(({ full_watchers }) => full_watchers ?? []),
+    }
   }
 }

@@ -30,12 +30,13 @@ const sql = {
   lock: `SELECT id, event_seq, watchers FROM objects.sources WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE`,
   fanning: `SELECT given.id FROM unnest($1::text[]) AS given (id)
     WHERE EXISTS (SELECT FROM objects.fanouts f WHERE f.source_id = given.id)`,
-  add: `INSERT INTO objects.events
+  add: `WITH counted AS (
+      UPDATE objects.sources s SET event_seq = n.seq FROM unnest($10::text[], $11::bigint[]) AS n (id, seq) WHERE s.id = n.id
+    )
+    INSERT INTO objects.events
       (source_id, seq, event_id, event, payload, published_by, request_id, traceparent, accepted_at)
     SELECT e.*, $9 FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::json[], $6::json[], $7::text[],
       $8::text[]) AS e`,
-  count: `UPDATE objects.sources s SET event_seq = n.seq
-    FROM unnest($1::text[], $2::bigint[]) AS n (id, seq) WHERE s.id = n.id`,
 }
 
 /** What sources publish: rows of objects.events, numbered by their rows of objects.sources. */
@@ -46,16 +47,22 @@ export class PublicationRepository {
    */
   async lock(tx: Tx, sourceIds: readonly string[]): Promise<LockedSource[]> {
     const [rows, open] = await Promise.all([
-      tx.query<Omit<LockedSource, 'fanning'>>(sql.lock, [sourceIds]),
+      this.lockRows(tx, sourceIds),
       tx.query<{ id: string }>(sql.fanning, [sourceIds]),
     ])
     const fanning = new Set(open.map(({ id }) => id))
     return rows.map((row) => ({ ...row, fanning: fanning.has(row.id) }))
   }
 
+  /** As `lock`, by one statement: who asks must look himself for events that wait for their fan-out. */
+  lockRows(tx: Tx, sourceIds: readonly string[]): Promise<Omit<LockedSource, 'fanning'>[]> {
+    return tx.query(sql.lock, [sourceIds])
+  }
+
   /** Writes events of locked sources, whose numbers follow on those that they have. */
   add(tx: Tx, events: readonly NewSourceEvent[], acceptedAt: Date): void {
     if (events.length === 0) return
+    const last = new Map(events.map(({ source_id, seq }) => [source_id, seq]))
     tx.send(sql.add, [
       events.map((event) => event.source_id),
       events.map((event) => event.seq),
@@ -66,8 +73,8 @@ export class PublicationRepository {
       events.map((event) => event.request_id),
       events.map((event) => event.traceparent),
       acceptedAt,
+      [...last.keys()],
+      [...last.values()],
     ])
-    const last = new Map(events.map(({ source_id, seq }) => [source_id, seq]))
-    tx.send(sql.count, [[...last.keys()], [...last.values()]])
   }
 }
