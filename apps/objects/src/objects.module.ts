@@ -196,7 +196,7 @@ const flow: Provider[] = [
   built(EventRepository),
   built(HistoryRepository),
   built(Acks),
-  built(ReceivingObjects, ObjectRepository, ReceiverRepository),
+  built(ReceivingObjects, ObjectRepository),
   built(AckService, Writer, Database, ReceivingObjects, Acks),
   built(
     HistoryService,

@@ -22,7 +22,7 @@ export class AckService {
 
   /** @throws SvcError not_found, receiver_unfit */
   async acknowledge(_ctx: Context, { ref, ids }: InputOf<Ack>): Promise<OutputOf<Ack>> {
-    const { receiver } = await this.objects.find(this.database, ref)
+    const receiver = await this.objects.find(this.database, ref)
     const seqs = new Set<number>()
     const unknown: string[] = []
     for (const id of ids) {

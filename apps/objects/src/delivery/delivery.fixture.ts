@@ -20,7 +20,7 @@ export const writeObject = async (
     `INSERT INTO objects.objects (id, name, description, catalog, catalog_version, receiver, app_id, created_by, version,
        created_at, updated_at)
      VALUES ($1, $2, '', '[]', 1, $3, $4, '{"kind":"owner","id":null}', 1, now(), now())`,
-    [id, name, JSON.stringify(receiver), appId],
+    [id, name, receiver && JSON.stringify(receiver), appId],
   )
   await database.query('INSERT INTO objects.sources (id) VALUES ($1)', [id])
   if (receiver) {

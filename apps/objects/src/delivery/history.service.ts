@@ -48,8 +48,8 @@ export class HistoryService {
   /** @throws SvcError not_found, receiver_unfit, validation_failed */
   async deliveries(_ctx: Context, { ref, state, after, limit }: InputOf<Deliveries>): Promise<OutputOf<Deliveries>> {
     const before = seqBefore(after)
-    const { receiver } = await this.receiving.find(this.database, ref)
-    const page = await this.history.page(this.database, receiver.id, { state, before, limit: limit + 1 })
+    const { id } = await this.receiving.find(this.database, ref)
+    const page = await this.history.page(this.database, id, { state, before, limit: limit + 1 })
     return pageOfCut(page, limit, { show: toDelivery, at: ({ created_at }) => created_at })
   }
 
@@ -60,19 +60,19 @@ export class HistoryService {
    * @throws SvcError not_found, receiver_unfit
    */
   async replay(ctx: Context, { ref, ids }: InputOf<Replay>): Promise<OutputOf<Replay>> {
-    const { receiver } = await this.receiving.findSent(this.database, ref)
-    const seqs = ids?.flatMap((id) => deliverySeqOf(receiver.id, id) ?? [])
+    const { object } = await this.receiving.findSent(this.database, ref)
+    const seqs = ids?.flatMap((id) => deliverySeqOf(object.id, id) ?? [])
     let replayed = 0
     for (let last = step; last === step; ) {
       const now = new Date(this.clock.now())
       last = await this.writer.transact(ctx, async ({ tx }) => {
-        const count = await this.history.replay(tx, receiver.id, { ...(seqs && { seqs }), now, limit: step })
-        if (count > 0) this.history.due(tx, receiver.id, now)
+        const count = await this.history.replay(tx, object.id, { ...(seqs && { seqs }), now, limit: step })
+        if (count > 0) this.history.due(tx, object.id, now)
         return count
       })
       replayed += last
     }
-    if (replayed > 0) this.wake.tell([receiver.id])
+    if (replayed > 0) this.wake.tell([object.id])
     return { replayed }
   }
 

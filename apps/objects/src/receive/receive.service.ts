@@ -44,8 +44,7 @@ export class ReceiveService {
    * @throws SvcError not_found, receiver_unfit
    */
   async receive(ctx: Context, { ref, after = Infinity }: Input): Promise<AsyncIterable<Delivery>> {
-    const { receiver } = await this.objects.findQueue(this.database, ref)
-    const { id: receiverId, delivery_seq: head } = receiver
+    const { id: receiverId, delivery_seq: head } = await this.objects.findQueue(this.database, ref)
     const standing = await this.acks.standing(this.database, receiverId)
     // what is deleted was acknowledged: skipped as a range, not looked for
     const hideUpTo = Math.max(Math.min(after, head), standing?.pruned_seq ?? 0)
