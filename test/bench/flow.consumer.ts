@@ -37,25 +37,25 @@ export class FlowConsumer {
     return this.#when(() => this.moments.length >= count)
   }
 
-  /** @throws Error when an acknowledgement was refused */
-  async acknowledged(count: number): Promise<void> {
-    await this.#when(() => this.#acknowledged >= count || this.#failure !== undefined)
-    if (this.#failure) throw this.#failure
+  acknowledged(count: number): Promise<void> {
+    return this.#when(() => this.#acknowledged >= count)
   }
 
   close(): void {
     this.stream.destroy()
   }
 
-  #when(isMet: () => boolean): Promise<void> {
-    if (isMet()) return Promise.resolve()
-    return new Promise((resolve) => {
-      this.#hopes.push({ isMet, resolve })
-    })
+  /** @throws Error when the stream ended or an acknowledgement was refused */
+  async #when(isMet: () => boolean): Promise<void> {
+    if (!isMet() && this.#failure === undefined)
+      await new Promise<void>((resolve) => {
+        this.#hopes.push({ isMet, resolve })
+      })
+    if (this.#failure) throw this.#failure
   }
 
   #look(): void {
-    const met = this.#hopes.filter(({ isMet }) => isMet())
+    const met = this.#hopes.filter(({ isMet }) => isMet() || this.#failure !== undefined)
     if (!met.length) return
     this.#hopes = this.#hopes.filter((hope) => !met.includes(hope))
     for (const { resolve } of met) resolve()
@@ -68,7 +68,11 @@ export class FlowConsumer {
     for (const frame of frames) {
       const at = frame.indexOf('data: {')
       if (at < 0) continue
-      const { id } = JSON.parse(frame.slice(at + 'data: '.length)) as { id: string }
+      const { id } = JSON.parse(frame.slice(at + 'data: '.length)) as { id?: string }
+      if (id === undefined) {
+        this.#failure = new Error(`the stream said ${frame}`)
+        break
+      }
       this.moments.push(now)
       this.#waiting.push(id)
     }

@@ -13,6 +13,20 @@ interface Flow {
   readonly bytes: number
 }
 
+interface BusAccount {
+  readonly user: string
+  readonly pass: string
+}
+
+/** The daemon's bus, with the accounts of two of its services. */
+interface BareBus {
+  readonly server: string
+  readonly asks: BusAccount
+  readonly answers: BusAccount
+  readonly bytes: number
+  readonly count: number
+}
+
 /** What became of one tenth of a long flow. */
 export interface Tenth {
   /** Events a second. */
@@ -150,13 +164,13 @@ const tasks = {
     for (const stream of held.splice(0)) stream.destroy()
   },
   /** NATS by itself: one asks, another answers with the same bytes. */
-  requestReply: async ({ asking, answering, ...flow }: Record<'asking' | 'answering', string> & Omit<Flow, 'wire'>) => {
-    const from = await connect({ servers: asking, inboxPrefix: 'svc.inbox.gateway' })
-    const to = await connect({ servers: answering })
+  requestReply: async ({ server, asks, answers, bytes, count }: BareBus): Promise<Round> => {
+    const from = await connect({ ...asks, servers: server, inboxPrefix: 'svc.inbox.gateway' })
+    const to = await connect({ ...answers, servers: server })
     to.subscribe('svc.cmd.objects.bench', { callback: (_, message) => void message.respond(message.data) })
     await to.flush()
-    const text = JSON.stringify(eventOf(1, flow.bytes))
-    const round = await measure(flow.count, 1, () => from.request('svc.cmd.objects.bench', text, { timeout: 5000 }))
+    const text = JSON.stringify(eventOf(1, bytes))
+    const round = await measure(count, 1, () => from.request('svc.cmd.objects.bench', text, { timeout: 5000 }))
     await Promise.all([from.close(), to.close()])
     return round
   },

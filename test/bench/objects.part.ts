@@ -70,16 +70,15 @@ const pair = async ({ daemon }: Bench, name: string): Promise<{ source: string; 
   return { source: name, queue: `${name}-queue` }
 }
 
-const requestReply = async ({ daemon, ...bench }: ObjectStage): Promise<Row[]> => {
-  const port = readFileSync(join(daemon.data.run, 'nats.port'), 'utf8').trim()
-  const url = (account: string): string => {
-    const password = readFileSync(join(daemon.data.secrets, `nats.${account}.password`), 'utf8').trim()
-    return `nats://${account}:${password}@127.0.0.1:${port}`
-  }
-  const ends = { asking: url('gateway'), answering: url('objects') }
-  const found = await rounds({ daemon, ...bench }, 2000, (count) =>
-    bench.flow.run('requestReply', { ...ends, source: '', queue: '', bytes, count }),
-  )
+const requestReply = async (stage: ObjectStage): Promise<Row[]> => {
+  const { data } = stage.daemon
+  const server = `127.0.0.1:${readFileSync(join(data.run, 'nats.port'), 'utf8').trim()}`
+  const account = (user: string) => ({
+    user,
+    pass: readFileSync(join(data.secrets, `nats.${user}.password`), 'utf8').trim(),
+  })
+  const bus = { server, asks: account('gateway'), answers: account('objects'), bytes }
+  const found = await rounds(stage, 2000, (count) => stage.flow.run('requestReply', { ...bus, count }))
   return rowsOf(group, 'NATS request and reply of 1 KiB, c=1', found, { p50: {} })
 }
 

@@ -13,6 +13,7 @@ const path = '/v1/custom-objects/build-server/receive'
 let gateway: TestGateway
 let objects: TestPeer
 let asked: InputOf<typeof receive>[] = []
+let deadlines: unknown[] = []
 let answer: () => AsyncGenerator<unknown>
 beforeAll(async () => {
   const { url } = testNats()
@@ -20,8 +21,9 @@ beforeAll(async () => {
   objects = await joinBus(url, 'objects', {
     operations: [receive],
     handlers: {
-      [receive.name]: async (_ctx, input) => {
+      [receive.name]: async ({ deadline }, input) => {
         asked.push(input as InputOf<typeof receive>)
+        deadlines.push(deadline)
         return answer()
       },
     },
@@ -29,6 +31,7 @@ beforeAll(async () => {
 })
 afterEach(() => {
   asked = []
+  deadlines = []
 })
 afterAll(async () => {
   await objects?.close()
@@ -62,6 +65,13 @@ describe('deliveries of a queue as server-sent events', () => {
       { ref: 'build-server', after: 42 },
       { ref: 'build-server' },
     ])
+  })
+
+  // a stream of deliveries was ended after ten seconds, as a request is that takes too long
+  it('go on for as long as somebody reads', async () => {
+    answer = async function* () {}
+    await TestWatcher.open(gateway, path)
+    expect(deadlines).toEqual([undefined])
   })
 
   it('end with what ended them as the last event', async () => {

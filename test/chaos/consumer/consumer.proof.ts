@@ -48,13 +48,10 @@ export const runConsumerProof = async (options: ConsumerProofOptions): Promise<C
       await Promise.race([consumer.live(fresh), publishing.then(() => new Promise<never>(() => undefined))])
       if (consumer.lives % 10 === 0) say(`✓ ${consumer.lives} lives, ${log.fresh} came, ${log.again} again`)
     }
-    await publishing
-    await consumer.liveOn(events)
-    const { receiver_state } = await daemon.client(patience).customObjects.retrieve(queue)
-    const violations = [
-      ...log.violations.slice(0, 20),
-      ...(receiver_state?.pending === 0 ? [] : [`${receiver_state?.pending} are said to be pending`]),
-    ]
+    const { customObjects } = daemon.client(patience)
+    const pending = async () => (await customObjects.retrieve(queue)).receiver_state?.pending
+    await Promise.all([publishing, consumer.liveOn(events, pending)])
+    const violations = log.violations.slice(0, 20)
     for (const sentence of violations) say(`✗ ${sentence}`)
     const summary =
       `chaos consumer: seed ${seed}, ${events} events, ${kills} SIGKILL, ${secondsSince(began)}: ${log.fresh} came in order, ` +
@@ -92,13 +89,15 @@ class Consumer {
     await gone
   }
 
-  /** Stays until all are acknowledged. */
-  async liveOn(events: number): Promise<void> {
+  /** Stays until all have come, and all are acknowledged: some by those who were killed before they heard of it. */
+  async liveOn(events: number, pending: () => Promise<number | undefined>): Promise<void> {
     const child = this.#start()
     const gone = once(child, 'exit')
-    await this.#until(child, () => this.log.acked >= events)
+    await this.#until(child, () => this.log.fresh >= events)
+    await waitFor(async () => (await pending()) === 0, { interval: 100, what: 'the end of what is pending' })
     child.kill('SIGTERM')
     await gone
+    this.log.read()
   }
 
   #start(): ChildProcess {

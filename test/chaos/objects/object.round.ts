@@ -18,6 +18,8 @@ import type { QueueConsumer } from './queue.consumer.js'
 const restWithin = 120_000
 /** Rounds of which one has an address that fails: what failed is tried again seconds later. */
 const spoiledEvery = 3
+/** Rounds of which one waits until consumers notice by themselves that nobody speaks to them any more. */
+const patientEvery = 4
 
 export interface ObjectStage {
   readonly daemon: TestDaemon
@@ -56,6 +58,7 @@ export const runObjectRound = async (stage: ObjectStage, round: number): Promise
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []))
   const accepted = publishers.flatMap((publisher) => publisher.accepted)
   stage.accepted.push(...onceBySource(accepted))
+  if (round % patientEvery) for (const consumer of consumers.values()) consumer.kill()
   const late = await atRest(stage)
   return {
     faults,

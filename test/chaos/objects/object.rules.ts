@@ -53,9 +53,12 @@ export const objectRules: readonly Rule[] = [
   },
   {
     says: 'a key names events of its object',
-    sql: `SELECT k.object_id || ' ' || k.key || ' is ' || k.seq AS text
-            FROM objects.keys k LEFT JOIN objects.events e ON e.source_id = k.object_id AND e.seq = k.seq + k.count - 1
-           WHERE k.count > 0 AND e.seq IS NULL`,
+    sql: `SELECT k.object_id || ' ' || k.key || ' is ' || named.seq AS text
+            FROM objects.keys k CROSS JOIN LATERAL (
+                   SELECT (a->>'seq')::bigint AS seq FROM json_array_elements(k.answers) AS a
+                   UNION ALL SELECT k.seq + k.count - 1 WHERE k.answers IS NULL) AS named
+            LEFT JOIN objects.events e ON e.source_id = k.object_id AND e.seq = named.seq
+           WHERE e.seq IS NULL`,
   },
   {
     says: 'a delivery is one piece of mail of its node',
