@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Database } from '#common/kernel/database/database.js'
+import { openAdmin } from '#common/testing/admin-connection.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { ObjectsUnderTest } from '../../../../test/support/objects-service.js'
 import { Wake } from '../delivery/wake.js'
@@ -13,6 +14,8 @@ beforeEach(async () => {
   stage = new Stage(objects)
 })
 afterEach(() => objects.stop())
+
+const events = (from: number, to: number) => range(from, to).map((payload) => ({ payload }))
 
 const fannedOut = (): Promise<unknown> =>
   waitFor(async () => (await objects.database.query('SELECT 1 FROM objects.fanouts')).length === 0, {
@@ -73,21 +76,42 @@ describe('the order of a source', () => {
     }
   })
 
-  it('holds where events go to many, and then to few', async () => {
-    await objects.another()
+  it('holds where events wait for their fan-out, and those after them have few to go to', async () => {
     const id = await stage.source('shrinking')
-    const [stays] = (await stage.watchers(id, 1)) as [string]
-    const crowd = await stage.watchers(id, 700)
-    const done = Promise.all(range(1, 40).map((n) => stage.publish('shrinking', n)))
-    await done
+    const receivers = (await stage.watchers(id, 100)).sort()
+    const [first, stays] = [receivers[0] as string, receivers.at(-1) as string]
+    const block = await openAdmin(objects.database.url)
+    await block.run(`BEGIN; SELECT 1 FROM objects.receivers WHERE id = '${first}' FOR UPDATE`)
+    await stage.publishBatch('shrinking', events(1, 20))
     await objects.database.query(
-      `WITH gone AS (DELETE FROM objects.watches WHERE source_id = $1 AND watcher_id = ANY ($2) RETURNING 1)
+      `WITH gone AS (DELETE FROM objects.watches WHERE source_id = $1 AND watcher_id <> $2)
        UPDATE objects.sources SET watchers = 1 WHERE id = $1`,
-      [id, crowd],
+      [id, stays],
     )
-    await Promise.all(range(41, 80).map((n) => stage.publish('shrinking', n)))
+    await stage.publishBatch('shrinking', events(21, 40))
+    await block.run('ROLLBACK')
+    await block.close()
     await fannedOut()
-    expectInOrder(await stage.deliveries(stays), { [id]: 80 })
+    await stage.publishBatch('shrinking', events(41, 60))
+    expectInOrder(await stage.deliveries(stays), { [id]: 60 })
+  })
+
+  it('holds while events go by both ways, under several publishers and two processes', async () => {
+    await objects.another()
+    const id = await stage.source('mixed')
+    const receivers = await stage.watchers(id, 70)
+    const resize = (watchers: number): Promise<unknown> =>
+      objects.database.query('UPDATE objects.sources SET watchers = $2 WHERE id = $1', [id, watchers])
+    const publishing = Promise.all(
+      range(1, 4).map(async () => {
+        for (const _ of range(1, 30)) await stage.publish('mixed')
+      }),
+    )
+    // as if some came and went
+    for (const watchers of [10, 70, 10, 70, 10]) await resize(watchers)
+    await publishing
+    await fannedOut()
+    for (const receiver of receivers.slice(0, 5)) expectInOrder(await stage.deliveries(receiver), { [id]: 120 })
     expect(await disorder()).toEqual([])
   })
 })
@@ -122,7 +146,6 @@ describe('events for a thousand', () => {
     const receivers = await stage.watchers(id, 2000)
     const ids = [...receivers].sort()
     // the third step has to wait
-    const { openAdmin } = await import('#common/testing/admin-connection.js')
     const block = await openAdmin(objects.database.url)
     await block.run(`BEGIN; SELECT 1 FROM objects.receivers WHERE id = '${ids[1200]}' FOR UPDATE`)
     await stage.publishBatch(

@@ -3,6 +3,7 @@ import type { ErrorCode } from '#common/contract/errors.js'
 import { objectLimits } from '#common/contract/object.schema.js'
 import type { SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
+import { openAdmin } from '#common/testing/admin-connection.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { appCall, nodeCall, ObjectsUnderTest, ownerCall } from '../../../../test/support/objects-service.js'
 import { eventIdOf } from '../ids.js'
@@ -229,7 +230,6 @@ describe('a catalog that changes', () => {
 
 /** Holds the row of a source as an update of its object does. */
 const holdSource = async (id: string) => {
-  const { openAdmin } = await import('#common/testing/admin-connection.js')
   const connection = await openAdmin(objects.database.url)
   await connection.run(`BEGIN; SELECT 1 FROM objects.sources WHERE id = '${id}' FOR UPDATE`)
   const isWaitedFor = async (): Promise<boolean> => {
