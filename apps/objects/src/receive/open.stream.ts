@@ -3,8 +3,8 @@ import { Bell } from './bell.js'
 /** One open stream of a queue's deliveries: how far it has come, and whether to look again. */
 export class OpenStream {
   readonly bell = new Bell()
-  /** Deliveries up to here are behind it, whether they were for it or not; -1 before its first look. */
-  seen = -1
+  /** Deliveries up to here are behind it, whether they were for it or not; undefined until it has looked at all that waits. */
+  seen: number | undefined
   /** Whether its queue may not be there any more. */
   #doubted = false
 

@@ -75,10 +75,11 @@ export class OpenStreams implements Running {
   }
 
   async #ringAll(): Promise<void> {
-    const streams = [...this.#open]
+    const streams = [...this.#open].filter((stream) => stream.seen !== undefined)
+    if (streams.length === 0) return
     const behind = await this.deliveries.behind(
       this.database,
-      streams.map(({ receiverId, seen }) => ({ receiverId, seen })),
+      streams.map(({ receiverId, seen = 0 }) => ({ receiverId, seen })),
     )
     for (const { at, is_queue } of behind) {
       const stream = streams[at] as OpenStream

@@ -2,13 +2,18 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { contract, type InputOf } from '#common/contract/index.js'
 import type { Delivery } from '#common/contract/object.schema.js'
 import type { BusStream } from '#common/kernel/bus/stream.consumer.js'
+import { Database } from '#common/kernel/database/database.js'
 import { openAdmin } from '#common/testing/admin-connection.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { ObjectsUnderTest, ownerCall } from '../../../../test/support/objects-service.js'
+import { Acks } from '../delivery/ack.repository.js'
 import { deliver, writeObject } from '../delivery/delivery.fixture.js'
+import { DeliveryRepository } from '../delivery/delivery.repository.js'
+import { ReceivingObjects } from '../delivery/receiving.object.js'
 import { Wake } from '../delivery/wake.js'
 import { deliveryIdOf } from '../ids.js'
 import { OpenStreams } from './open.streams.js'
+import { ReceiveService } from './receive.service.js'
 
 const receive = contract['customObjects.receive']
 
@@ -124,7 +129,7 @@ describe('a stream of a queue', () => {
   it('misses nothing and repeats nothing between what waited and what comes', async () => {
     const { id } = await writeObject(objects)
     await publish(id, 5000)
-    const total = 9000
+    const total = 7000
     const publishing = (async () => {
       for (let n = 5000; n < total; n += 20) await publish(id, 20)
     })()
@@ -186,6 +191,45 @@ describe('a stream of a queue', () => {
     await publish(id)
     expect((await next).value.seq).toBe(1)
     await stream.return()
+  })
+})
+
+describe('a stream without anything to do', () => {
+  it('reads once for what it is told, and nothing at all while nothing comes', async () => {
+    class Counted extends DeliveryRepository {
+      reads = 0
+      override async followed(...asked: Parameters<DeliveryRepository['followed']>) {
+        const page = await super.followed(...asked)
+        this.reads += 1
+        return page
+      }
+    }
+    const { app } = objects.service
+    const counted = new Counted()
+    const receiving = new ReceiveService(
+      app.get(Database),
+      app.get(ReceivingObjects),
+      counted,
+      app.get(Acks),
+      app.get(OpenStreams),
+      objects.clock,
+    )
+    const { id } = await writeObject(objects)
+    const stream = (await receiving.receive(ownerCall(), { ref: id }))[Symbol.asyncIterator]()
+    const next = stream.next()
+    await waitFor(() => counted.reads === 1, { what: 'its first look' })
+    for (let round = 0; round < 5; round += 1) objects.clock.advance(2000)
+    await publish(id)
+    expect((await next).value.seq).toBe(1)
+    expect(counted.reads).toBe(2)
+    const last = stream.next()
+    for (let round = 0; round < 5; round += 1) objects.clock.advance(2000)
+    await objects.call('objects.status', {})
+    expect(counted.reads).toBe(2)
+    await publish(id)
+    expect((await last).value.seq).toBe(2)
+    expect(counted.reads).toBe(3)
+    await stream.return?.(undefined)
   })
 })
 

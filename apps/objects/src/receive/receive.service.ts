@@ -84,7 +84,7 @@ export class ReceiveService {
         if (doubted) await this.objects.findQueue(this.database, stream.receiverId)
         const page = await this.deliveries.followed(this.database, stream.receiverId, followed)
         // rung for nothing: it may have been its end
-        if (page.rows.length === 0 && stream.seen >= 0 && !doubted)
+        if (page.rows.length === 0 && stream.seen !== undefined && !doubted)
           await this.objects.findQueue(this.database, stream.receiverId)
         return page
       } catch (error) {
