@@ -21,7 +21,7 @@ const boundless = (schema: Schema, at: string): string[] => {
 
 /** Compared or kept as JSON, never written to such a column. */
 const known =
-  /(if_match|if_version|older_than|retry_after_ms|\/duration_ms|\/exit_code|\/kept|deltas\/(generation|message|offset)|journal\/from|readJournal\/from|output\/offset|files\.read\/offset|audit\.list\/since_seq|grant\.get\/since)$/
+  /(if_match|if_version|older_than|retry_after_ms|\/duration_ms|\/exit_code|\/kept|deltas\/(generation|message|offset)|journal\/from|readJournal\/from|output\/offset|files\.read\/offset|audit\.list\/since_seq|grant\.get\/since|customObjects\.receive\/after)$/
 
 // A turn that no column holds was a fault of the daemon, not of the request.
 it('every integer that a client sends fits its column, or is compared only', () => {
