@@ -51,16 +51,22 @@ export class NodeEnds {
     await this.writer.transact(ctx, ({ tx }) => this.remove(tx, nodeId, by))
   }
 
-  /** Once for each event. What waits for the old root still, lifecycle gives to the new one. */
+  /**
+   * Once for each event. That the new root gave its place on may have been told first. What waits for the old one still,
+   * lifecycle gives to the last of the line.
+   */
   succeeded(ctx: Context, { source_event, from, to, at }: Succeeded): Promise<OutputOf<typeof succeeded>> {
     const by = new Date(at)
     return this.writer.transact(ctx, async ({ tx }) => {
       let moved = 0
       await this.inbox.once(tx, 'lifecycle', source_event, async () => {
         await this.lock(tx, from, [from, to])
-        moved = await this.watches.moveSource(tx, from, to, by)
-        const own = await this.watches.moveWatcher(tx, from, to, by)
-        if (own > 0) this.receivers.makeNode(tx, to)
+        this.watches.noteHeir(tx, from, to)
+        const heir = await this.watches.heirOf(tx, to)
+        if (heir !== to) await this.lock(tx, from, [heir])
+        moved = await this.watches.moveSource(tx, from, heir, by)
+        const own = await this.watches.moveWatcher(tx, from, heir, by)
+        if (own > 0) this.receivers.makeNode(tx, heir)
         moved += own
       })
       return { moved }

@@ -209,6 +209,25 @@ describe('a root that takes the place of another', () => {
   })
 })
 
+describe('successions that are told in the wrong order', () => {
+  it('lead to the last of the line', async () => {
+    const [sensor, board] = [await register(), await register(queue)]
+    const [first, second, third] = await Promise.all([lifecycle.create(), lifecycle.create(), lifecycle.create()])
+    await watch(first.id, sensor.id)
+    await watch(board.id, first.id)
+    const succeed = (from: string, to: string) => {
+      const at = new Date(objects.clock.now() + 1000).toISOString()
+      return objects.call('objects.node.succeeded', { source_event: `${from} ${to}`, from, to, at })
+    }
+    expect(await succeed(second.id, third.id)).toEqual({ moved: 0 })
+    expect(await succeed(first.id, second.id)).toEqual({ moved: 2 })
+    expect(await watchesOf(third.id)).toHaveLength(2)
+    expect([await watchers(first.id), await watchers(second.id), await watchers(third.id)]).toEqual([0, 0, 1])
+    await publish(sensor.id, 'to the last')
+    expect(payloads(await told(third.id, 1))).toEqual(['to the last'])
+  })
+})
+
 describe('a node that is watched', () => {
   const report = async (broker: Awaited<ReturnType<LifecycleUnderTest['running']>>['broker'], body: string) =>
     broker.push('update', body)

@@ -4,6 +4,9 @@ import type { WatchedRepository } from '../watch/watched.repository.js'
 /** A span of time that is open to the left: watches that were made by then. */
 type By = Date
 
+/** Under which name the inbox keeps who took the place of a node, as long as it keeps what else lifecycle said. */
+const heirs = (of: string): string => `heir of ${of}`
+
 /** Watches of nodes, as far as the end of a node, or who takes its place, changes them. Their sources are locked. */
 export class NodeWatchRepository {
   constructor(private readonly watched: WatchedRepository) {}
@@ -15,6 +18,23 @@ export class NodeWatchRepository {
       [nodeId],
     )
     return rows.map(({ source_id }) => source_id)
+  }
+
+  /** Who took the place of a node is known from now on. */
+  noteHeir(tx: Tx, of: string, heir: string): void {
+    tx.send('INSERT INTO objects.inbox (source, source_event) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+      heirs(of),
+      heir,
+    ])
+  }
+
+  /** The last in the line of those who took the place of a node, as far as was told: the node itself of most. */
+  async heirOf(reader: Reader, nodeId: string): Promise<string> {
+    const [row] = await reader.query<{ id: string }>(
+      'SELECT source_event AS id FROM objects.inbox WHERE source = $1 ORDER BY source_event LIMIT 1',
+      [heirs(nodeId)],
+    )
+    return row ? this.heirOf(reader, row.id) : nodeId
   }
 
   /** Ends what a node watches since then at the latest; answers how many. */
