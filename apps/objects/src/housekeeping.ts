@@ -6,6 +6,7 @@ import type { Inbox } from '#common/kernel/database/inbox.js'
 import type { TxContext, Writer } from '#common/kernel/database/writer.js'
 import type { Logger } from '#common/kernel/log.js'
 import type { ObjectRepository } from './object/object.repository.js'
+import type { UnregisterService } from './object/unregister.service.js'
 import type { Running } from './objects.lifetime.js'
 import type { Front, RetentionRepository, Step } from './retention.repository.js'
 
@@ -41,6 +42,7 @@ export class Housekeeping implements Running {
     private readonly database: Database,
     private readonly inbox: Inbox,
     private readonly objects: ObjectRepository,
+    private readonly deletion: UnregisterService,
     private readonly retention: RetentionRepository,
     private readonly settings: Settings,
     private readonly clock: Clock,
@@ -70,6 +72,7 @@ export class Housekeeping implements Running {
     await this.writer.forgetExpiredKeys(this.#context())
     await this.#transact(({ tx }) => this.inbox.prune(tx, this.#ago(messageDays)))
     await this.#steps(({ tx }) => this.retention.keys(tx, this.#ago(keyDays), batch))
+    await this.#steps((within) => this.deletion.finish(within, batch))
     await this.#steps(({ tx }) => this.objects.prune(tx, this.#ago(tombstoneDays), batch))
     for (const id of await this.retention.discarded(this.database))
       await this.#fromFront((after) =>

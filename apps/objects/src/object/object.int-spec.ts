@@ -4,6 +4,8 @@ import type { Context } from '#common/kernel/context.js'
 import type { SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
 import { appCall, nodeCall, ObjectsUnderTest, ownerCall } from '../../../../test/support/objects-service.js'
+import { FanOut } from '../publish/fan-out.js'
+import { UnregisterService } from './unregister.service.js'
 
 let objects: ObjectsUnderTest
 beforeAll(async () => {
@@ -278,6 +280,21 @@ describe('unregistering', () => {
       `SELECT id FROM objects.receivers WHERE id = '${middle.id}' UNION SELECT id FROM objects.sources WHERE id = '${middle.id}'`,
     )
     expect(left).toEqual([])
+  })
+
+  it('keeps who watches it until each has what was published before', async () => {
+    const [source, watcher] = [await register({ catalog: [event('a')] }), await register({ receiver: queue })]
+    await objects.call('canvas.watches.put', { watcher: watcher.id, source: source.id, events: null, tier: 'normal' })
+    const watching = () => objects.database.query(`SELECT 1 FROM objects.watches WHERE source_id = '${source.id}'`)
+    await objects.service.app.get(FanOut, { strict: false }).stop()
+    await objects.database.query(`INSERT INTO objects.fanouts VALUES ('${source.id}', 9, 'z')`)
+    const service = objects.service.app.get(UnregisterService, { strict: false })
+    await unregister(source.id)
+    await service.finish(ownerCall(), 10)
+    expect([await codeOf(retrieve(source.id)), (await watching()).length]).toEqual(['not_found', 1])
+    await objects.database.query(`DELETE FROM objects.fanouts WHERE source_id = '${source.id}'`)
+    expect(await service.finish(ownerCall(), 10)).toBe(1)
+    expect([(await watching()).length, await service.finish(ownerCall(), 10)]).toEqual([0, 0])
   })
 
   it('and watching at the same time leave no watch and no count behind', async () => {

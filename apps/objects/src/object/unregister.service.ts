@@ -2,6 +2,7 @@ import { contract, type InputOf, type OutputOf } from '#common/contract/index.js
 import type { Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import type { Database } from '#common/kernel/database/database.js'
+import type { Tx } from '#common/kernel/database/tx.js'
 import type { Writer } from '#common/kernel/database/writer.js'
 import type { Wake } from '../delivery/wake.js'
 import { cleared } from '../relay/concerns.js'
@@ -27,8 +28,8 @@ export class UnregisterService {
   ) {}
 
   /**
-   * With its receiver, what waits there, and all watches by it and of it. What it published before goes on to whom it was
-   * delivered. A repetition is told which one was meant, for as long as its row is kept.
+   * With its receiver, what waits there, and all watches by it and of it. What it published before still goes to all who
+   * watched it. A repetition is told which one was meant, for as long as its row is kept.
    *
    * @throws SvcError not_found
    */
@@ -48,15 +49,31 @@ export class UnregisterService {
       const row = await this.objects.lock(tx, id)
       if (!row) return false
       await this.watches.endOfWatcher(tx, id)
-      await this.watches.endOfSource(tx, id)
+      await this.#leave(tx, id)
       const [receiver] = await this.receivers.lock(tx, [id])
       if (receiver?.status === 'paused') tx.deliver(cleared({ id, status_version: receiver.status_version + 1 }))
       const at = new Date(this.clock.now())
       this.receivers.discard(tx, [id], at)
-      this.watched.remove(tx, [id])
       this.objects.save(tx, row, { deleted_at: at }, at)
       tx.afterCommit(() => this.wake.tell([id]))
       return true
     })
+  }
+
+  /** Ends what was left of deleted objects whose events were still on their way; answers of how many. */
+  finish(ctx: Context, limit: number): Promise<number> {
+    return this.writer.transact(ctx, async ({ tx }) => {
+      const ids = await this.watched.forsaken(tx, limit)
+      await this.watched.lock(tx, ids)
+      for (const id of ids) await this.#leave(tx, id)
+      return ids.length
+    })
+  }
+
+  /** Those who watch it are named by their watches: these stay until each has what was published before. */
+  async #leave(tx: Tx, id: string): Promise<void> {
+    if (await this.watched.isSpreading(tx, id)) return
+    await this.watches.endOfSource(tx, id)
+    this.watched.remove(tx, [id])
   }
 }

@@ -31,6 +31,22 @@ export class WatchedRepository {
     return new Map(rows.map((row) => [row.id, row]))
   }
 
+  /** Whether events of it are not with all who watch it yet. */
+  async isSpreading(reader: Reader, id: string): Promise<boolean> {
+    const rows = await reader.query('SELECT 1 FROM objects.fanouts WHERE source_id = $1 LIMIT 1', [id])
+    return rows.length > 0
+  }
+
+  /** Those of objects that were deleted while their events were on their way, and that are with all by now. */
+  async forsaken(reader: Reader, limit: number): Promise<string[]> {
+    const rows = await reader.query<{ id: string }>(
+      `SELECT s.id FROM objects.objects o JOIN objects.sources s ON s.id = o.id
+        WHERE o.deleted_at IS NOT NULL AND NOT EXISTS (SELECT FROM objects.fanouts f WHERE f.source_id = s.id) LIMIT $1`,
+      [limit],
+    )
+    return rows.map(({ id }) => id)
+  }
+
   /** Of sources that this transaction has locked. */
   addWatchers(tx: Tx, ids: readonly string[], change: number): void {
     if (ids.length === 0 || change === 0) return
