@@ -25,10 +25,31 @@ const compile = (schema: Record<string, unknown>): ValidateFunction => {
   return ajv.compile(schema)
 }
 
+/** What was compiled lately, by the text of its schema; as much text (characters) as the thread's memory bears with ease. */
+const compiled = new Map<string, ValidateFunction>()
+const keptText = 256 * 1024
+let keptNow = 0
+
+const validatorOf = (schema: Record<string, unknown>): ValidateFunction => {
+  const text = JSON.stringify(schema)
+  const known = compiled.get(text)
+  if (known) return known
+  const validate = compile(schema)
+  if (keptNow + text.length > keptText) {
+    compiled.clear()
+    keptNow = 0
+  }
+  if (text.length <= keptText) {
+    compiled.set(text, validate)
+    keptNow += text.length
+  }
+  return validate
+}
+
 const answer = ({ id, schema, value }: SchemaQuestion): SchemaAnswer => {
   let validate: ValidateFunction
   try {
-    validate = compile(schema)
+    validate = validatorOf(schema)
   } catch (error) {
     return { id, unusable: (error as Error).message.slice(0, 500), faults: [] }
   }
