@@ -64,7 +64,8 @@ describe('an acknowledgement', () => {
     try {
       const id = await queueWith(1000)
       const seqs = Array.from({ length: 1000 }, (_, n) => n + 1)
-      const answers = await Promise.all([...seqs, ...seqs].map((seq) => ack(id, [seq])))
+      // each twice in a row: often one process has the one, and the other the other
+      const answers = await Promise.all(seqs.flatMap((seq) => [ack(id, [seq]), ack(id, [seq])]))
       expect(answers.reduce((sum, { acknowledged }) => sum + acknowledged, 0)).toBe(1000)
       expect(await rowOf(id)).toEqual({ acked: '{[1,1001)}', acked_count: '1000' })
     } finally {
