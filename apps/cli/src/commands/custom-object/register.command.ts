@@ -59,7 +59,7 @@ takes it).`,
     out.line(objectText(registered))
     out.line()
     for (const line of onceShown(registered)) out.line(line)
-    out.note(`next: svc custom-object publish ${name} <event>; svc canvas watch ${name} --by <node>`)
+    for (const line of nextSteps(registered)) out.note(`next: ${line}`)
   })
 }
 
@@ -78,6 +78,12 @@ const bodyOf = async (name: string, options: RegisterOptions, trailing: readonly
     ...(rotate && { rotate: true }),
   }
 }
+
+const nextSteps = ({ name, catalog, receiver }: RegisteredObject): string[] => [
+  ...(catalog.length ? [`svc canvas watch ${name} --by <node>: it gets mail when one of its events comes`] : []),
+  ...(receiver?.type === 'queue' ? [`svc custom-object receive ${name} --ack`] : []),
+  ...(receiver !== null ? [`svc canvas watch <source> --by ${name}: it is given what happens there, too`] : []),
+]
 
 const onceShown = ({ name, publish_token, signing_secret, receiver }: RegisteredObject): string[] => [
   ...tokenLines(name, publish_token),
