@@ -25,7 +25,7 @@ export const raised = (
 ): OutboxMessage => {
   const { name, app_id } = of
   const look = `svc custom-object deliveries ${name} --state ${reason === 'dead' ? 'dead' : 'failed'}`
-  const replay = reason === 'dead' ? `, replay what is dead (svc custom-object replay ${name})` : ''
+  const replay = reason === 'dead' ? `, replay what is dead (svc custom-object replay ${name} --all)` : ''
   return message(of, {
     node_id: null,
     app_id,

@@ -49,8 +49,10 @@ export class SendLedger {
       const failures = inVain.map((one) => failureOf(one, now))
       this.sending.fail(tx, held.id, failures, now)
       const end = endOf(inVain, failures)
-      if (row.status === 'active' && end) this.#giveUp(ctx, row, { to, now, ...end })
-      return row.status === 'active' && !end
+      // nobody looks after the mail of a node: what is dead of it stays so, and the rest goes on
+      if (row.status !== 'active' || !end || to.name === null) return row.status === 'active'
+      this.#giveUp(ctx, row, { ...to, name: to.name }, { now, ...end })
+      return false
     })
   }
 
@@ -72,14 +74,12 @@ export class SendLedger {
   #giveUp(
     { tx }: TxContext,
     row: ReceiverRecord,
-    { to, reason, why, now }: { to: Standing; reason: 'dead' | 'gone'; why: string; now: Date },
+    { id, name, app_id }: { readonly id: string; readonly name: string; readonly app_id: string | null },
+    { reason, why, now }: { readonly reason: 'dead' | 'gone'; readonly why: string; readonly now: Date },
   ): void {
     const next = receiverMachine.apply(row, 'give_up')
     const status_version = row.status_version + 1
     this.sending.setStatus(tx, { ...next, reason, paused_at: now, status_version, due_at: null })
-    // a node is nothing that a person sees to
-    if (to.name === null) return
-    const { id, name, app_id } = to
     tx.deliver(raised({ id, name, app_id, status_version }, { at: now, why, reason }))
   }
 }

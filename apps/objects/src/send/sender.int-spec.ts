@@ -208,17 +208,21 @@ describe('a delivery that fails', () => {
 describe('a receiver', () => {
   it('that answers 410 is sent nothing more, until somebody resumes it', async () => {
     const { id } = await sending.hook('hook', receiver.url)
-    receiver.answer = answers.status(410)
+    receiver.answer = answers.status(500)
     await sending.publish(1)
+    await sending.until('hook', { attempt: 1, state: 'failed' })
+    // its next try would come in five minutes
+    receiver.answer = answers.status(410)
+    sending.objects.clock.advance(6000)
     await waitFor(async () => (await sending.retrieve('hook')).receiver_state?.reason === 'gone')
     await sending.publish(2, 3)
     await waitFor(() => sending.concerns.length === 1)
     expect(sending.concerns[0]).toMatchObject({ ref: id, concern: { message: expect.stringContaining('410') } })
-    expect(receiver.requests).toHaveLength(1)
+    expect(receiver.requests).toHaveLength(2)
     receiver.answer = answers.status(204)
     await sending.objects.call('customObjects.resume', { ref: 'hook' })
     await sending.untilAcked('hook')
-    expect(sorted(arrived())).toEqual([1, 1, 2, 3])
+    expect(sorted(arrived())).toEqual([1, 1, 1, 2, 3])
   })
 
   it('that is paused is sent nothing; what came meanwhile is sent when it is resumed', async () => {
