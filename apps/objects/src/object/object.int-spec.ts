@@ -29,6 +29,7 @@ const refusal = (work: Promise<unknown>): Promise<SvcError> =>
     },
     (error: SvcError) => error,
   )
+const codeOfError = ({ code }: SvcError): string => code
 const codeOf = async (work: Promise<unknown>): Promise<string> => (await refusal(work)).code
 const pointersOf = async (work: Promise<unknown>): Promise<unknown> => {
   const { code, fields } = await refusal(work)
@@ -120,6 +121,17 @@ describe('registering', () => {
       'not_found',
     )
     expect(await codeOf(retrieve(name))).toBe('not_found')
+  })
+
+  it('with `rotate` meets an object that is deleted at that moment', async () => {
+    const name = freshName()
+    const both = Array.from({ length: 20 }, () => [
+      register({ name, rotate: true }),
+      unregister(name).catch(codeOfError),
+    ])
+    const answers = await Promise.all(both.flat())
+    expect(answers.filter((answer) => typeof answer === 'string' && answer !== 'not_found')).toEqual([])
+    expect((await register({ name, rotate: true })).name).toBe(name)
   })
 
   it('with `rotate` brings the one that has the name to the body', async () => {

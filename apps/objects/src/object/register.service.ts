@@ -84,13 +84,15 @@ export class RegisterService {
     const { tx } = within
     const row = this.#build(within, input, at)
     await this.objects.requireRoom(tx)
-    if (await this.objects.insert(tx, row)) {
-      this.watched.make(tx, [row.id])
-      if (row.receiver) this.receivers.make(tx, [shapeOf(row.id, row.receiver)])
-      return { row, existed: false }
+    // one that is deleted after it was in the way is in the way no more
+    while (!(await this.objects.insert(tx, row))) {
+      if (!input.rotate) throw taken(input.name)
+      const brought = await this.#bring(tx, input, at)
+      if (brought) return { row: brought, existed: true }
     }
-    if (!input.rotate) throw taken(input.name)
-    return { row: await this.#bring(tx, input, at), existed: true }
+    this.watched.make(tx, [row.id])
+    if (row.receiver) this.receivers.make(tx, [shapeOf(row.id, row.receiver)])
+    return { row, existed: false }
   }
 
   #build({ actor }: Context, { name, description, catalog, receiver, app_id }: Body, at: Date): ObjectRecord {
@@ -112,13 +114,17 @@ export class RegisterService {
     }
   }
 
-  /** The one that has the name, as the body says. @throws SvcError version_conflict when it is deleted meanwhile */
-  async #bring(tx: Tx, { name, app_id, description, catalog, receiver }: Body, at: Date): Promise<ObjectRecord> {
+  /** The one that has the name, as the body says; undefined when it is deleted meanwhile. */
+  async #bring(
+    tx: Tx,
+    { name, app_id, description, catalog, receiver }: Body,
+    at: Date,
+  ): Promise<ObjectRecord | undefined> {
     const found = await this.objects.find(tx, name)
-    if (!found) throw new SvcError('version_conflict')
+    if (!found) return undefined
     await this.watched.lock(tx, [found.id])
     const before = await this.objects.lock(tx, found.id)
-    if (!before) throw new SvcError('version_conflict')
+    if (!before) return undefined
     if (before.app_id !== app_id)
       throw new SvcError('already_exists', `The object ${name} belongs to another application, or to none.`, { name })
     return this.change.apply(tx, before, { description, catalog, receiver }, { force: false, at })
