@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
+import { systemContext } from '#common/kernel/context.js'
 import { Database } from '#common/kernel/database/database.js'
+import { Writer } from '#common/kernel/database/writer.js'
+import { waitFor } from '#common/testing/wait-for.js'
 import { ObjectsUnderTest } from '../../../../test/support/objects-service.js'
 import { deliveryIdOf } from '../ids.js'
+import { Acks } from './ack.repository.js'
 import { deliver, writeObject } from './delivery.fixture.js'
 import { DeliveryRepository } from './delivery.repository.js'
 
@@ -32,6 +36,13 @@ const rowOf = async (id: string) => {
     [id],
   )
   return row
+}
+
+const isAnyoneWaiting = async (): Promise<boolean> => {
+  const rows = await objects.database.query(
+    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  )
+  return rows.length > 0
 }
 
 describe('an acknowledgement', () => {
@@ -71,6 +82,25 @@ describe('an acknowledgement', () => {
     } finally {
       await objects.stopService(other)
     }
+  })
+
+  it('counts once what two transactions acknowledge at the same time', async () => {
+    const { app } = objects.service
+    const [writer, acks] = [app.get(Writer), app.get(Acks)]
+    const id = await queueWith(3)
+    const acknowledge = (seqs: number[], meanwhile = async (): Promise<void> => undefined) =>
+      writer.transact(systemContext('objects'), async ({ tx }) => {
+        const count = await acks.acknowledge(tx, id, seqs)
+        await meanwhile()
+        return count
+      })
+    let second = Promise.resolve(0)
+    const first = await acknowledge([1, 2], async () => {
+      second = acknowledge([2, 3])
+      await waitFor(isAnyoneWaiting, { what: 'the second one to wait for the first' })
+    })
+    expect([first, await second]).toEqual([2, 1])
+    expect(await rowOf(id)).toEqual({ acked: '{[1,4)}', acked_count: '3' })
   })
 
   it('names ids that are no deliveries of this object, and takes the others', async () => {
