@@ -33,12 +33,14 @@ export class ObjectHandlers implements HandlerGroup {
 
   async #register(ctx: Context, input: InputOf<typeof register>): Promise<RegisteredObject> {
     const { app, ...body } = input
+    const request = { operation: register.name, input }
+    await this.tokens.requireOwnKey(ctx, request)
     const appId = app === undefined ? null : await this.#appId(app)
     const { existed: _, ...object } = await this.bus.call(contract['objects.object.register'], ctx, {
       ...body,
       app_id: appId,
     })
-    const token = await this.tokens.mint(ctx, { operation: register.name, input }, object)
+    const token = await this.tokens.mint(ctx, request, object)
     return { ...object, publish_token: token }
   }
 

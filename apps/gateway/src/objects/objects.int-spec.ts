@@ -71,6 +71,14 @@ describe('registering an object', () => {
     expect((await publish(body.publish_token, name)).status).toBe(202)
   })
 
+  it('leaves nothing behind when its key stands for another request', async () => {
+    const [first, other, key] = [freshName(), freshName(), newId('evt')]
+    await register({ name: first })
+    expect((await rotate(first, {}, keyed(key))).status).toBe(200)
+    expect((await register({ name: other }, keyed(key))).body.code).toBe('idempotency_key_reused')
+    expect((await register({ name: other })).status).toBe(201)
+  })
+
   it('again with `rotate` puts a new token in the place of the former one, everywhere', async () => {
     const name = freshName()
     const first = (await register({ name })).body

@@ -29,6 +29,11 @@ export class PublishTokenService {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
+  /** Before anything is done elsewhere for a request that `mint` ends. @throws SvcError idempotency_key_reused */
+  requireOwnKey(ctx: Context, request: Request): Promise<void> {
+    return this.writer.requireOwnKey(ctx, request)
+  }
+
   /**
    * A new token, once for the request's key; those before it go on for `overlap` seconds. Answers null to a repetition:
    * the text is kept nowhere.

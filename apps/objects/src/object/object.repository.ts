@@ -112,13 +112,13 @@ export class ObjectRepository {
     )
   }
 
-  /** @throws SvcError quota_exceeded */
+  /** After one was added. @throws SvcError quota_exceeded */
   async requireRoom(tx: Tx): Promise<void> {
     const [row] = await tx.query<{ n: number }>(
       'SELECT count(*)::int AS n FROM objects.objects WHERE deleted_at IS NULL',
     )
     const max = objectLimits.objects
-    if ((row?.n ?? 0) < max) return
+    if ((row?.n ?? 0) <= max) return
     throw new SvcError('quota_exceeded', `There are at most ${max} objects.`, { limit: 'objects', max })
   }
 

@@ -83,13 +83,13 @@ export class RegisterService {
   async #settle(within: TxContext, input: Body, at: Date): Promise<{ row: ObjectRecord; existed: boolean }> {
     const { tx } = within
     const row = this.#build(within, input, at)
-    await this.objects.requireRoom(tx)
     // one that is deleted after it was in the way is in the way no more
     while (!(await this.objects.insert(tx, row))) {
       if (!input.rotate) throw taken(input.name)
       const brought = await this.#bring(tx, input, at)
       if (brought) return { row: brought, existed: true }
     }
+    await this.objects.requireRoom(tx)
     this.watched.make(tx, [row.id])
     if (row.receiver) this.receivers.make(tx, [shapeOf(row.id, row.receiver)])
     return { row, existed: false }

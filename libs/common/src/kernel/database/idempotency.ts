@@ -3,7 +3,7 @@ import type { Clock } from '../clock.js'
 import { SvcError } from '../errors.js'
 import { json } from './column-types.js'
 import { sqlState } from './sql-errors.js'
-import type { Tx } from './tx.js'
+import type { Reader, Tx } from './tx.js'
 
 /** What a key stands for: the same key with another operation or another input is refused. */
 export interface KeyedRequest {
@@ -39,6 +39,7 @@ export class IdempotencyKeys {
   readonly #clock: Clock
   readonly #claim: string
   readonly #read: string
+  readonly #look: string
   readonly #keep: string
   readonly #prune: string
 
@@ -52,6 +53,7 @@ export class IdempotencyKeys {
         response = NULL, created_at = excluded.created_at, expires_at = excluded.expires_at
       WHERE kept.expires_at <= excluded.created_at AND NOT (${keptWhile}) RETURNING 1`
     this.#read = `SELECT body_hash, response FROM ${schema}.idempotency WHERE principal = $1 AND key = $2`
+    this.#look = `SELECT body_hash, expires_at FROM ${schema}.idempotency WHERE principal = $1 AND key = $2`
     this.#keep = `UPDATE ${schema}.idempotency SET response = $3 WHERE principal = $1 AND key = $2`
     this.#prune = `DELETE FROM ${schema}.idempotency AS kept WHERE kept.expires_at <= $1 AND NOT (${keptWhile})`
   }
@@ -74,6 +76,17 @@ export class IdempotencyKeys {
     const [first] = await tx.query<{ body_hash: Buffer; response: unknown }>(this.#read, [principal, key])
     if (!first || !hash.equals(first.body_hash)) throw new SvcError('idempotency_key_reused')
     return { response: first.response }
+  }
+
+  /**
+   * For a request whose first step is taken elsewhere: that its key is not in the way of a later one here.
+   *
+   * @throws SvcError idempotency_key_reused
+   */
+  async requireOwn(reader: Reader, { principal, key, request }: Keyed): Promise<void> {
+    const [first] = await reader.query<{ body_hash: Buffer; expires_at: Date }>(this.#look, [principal, key])
+    if (!first || first.expires_at.getTime() <= this.#clock.now()) return
+    if (!requestHash(request).equals(first.body_hash)) throw new SvcError('idempotency_key_reused')
   }
 
   keep(tx: Tx, keyed: Keyed, response: unknown): void {

@@ -76,6 +76,12 @@ export class Writer {
     return written
   }
 
+  /** That the context's key, if it has one, stands for no other request here. @throws SvcError idempotency_key_reused */
+  async requireOwnKey(ctx: Context, request: KeyedRequest): Promise<void> {
+    const { actor, idempotencyKey: key } = ctx
+    if (key) await this.#keys.requireOwn(this.#options.database, { principal: actor.principal, key, request })
+  }
+
   /** Deletes kept answers older than 24 h, but those that `keysKeptWhile` holds; answers how many. */
   forgetExpiredKeys(ctx: Context): Promise<number> {
     return this.transact(ctx, ({ tx }) => this.#keys.prune(tx))
