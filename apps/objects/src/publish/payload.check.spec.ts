@@ -35,6 +35,7 @@ describe('what a schema weighs', () => {
     ['each compared with each', { uniqueItems: true }],
     ['recursion to the root', { anyOf: [node('#'), node('#')] }],
     ['recursion by a definition', { $ref: '#/$defs/n', $defs: { n: { oneOf: [node('#/$defs/n')] } } }],
+    ['what is answered later', { $async: true, type: 'string' }],
     ['a reference elsewhere', { $ref: 'https://example.com/x' }],
     ['a reference to nothing', { $ref: '#/$defs/none' }],
     [
@@ -91,6 +92,14 @@ describe('a payload', () => {
     const hard = { properties: { at: { format: 'date-time' }, tags: { uniqueItems: true } } }
     expect(await differences(hard, { at: '2026-01-01T00:00:00Z', tags: [1, 2] })).toEqual([])
     expect((await differences(hard, { at: 'x', tags: [1, 1] })).map(({ pointer }) => pointer)).toEqual(['/at', '/tags'])
+  })
+
+  it.each([
+    ['for a validator that answers later', { $async: true, type: 'string' }],
+    ['there behind a reference', { $ref: '#/later', later: { $async: true, type: 'string' } }],
+  ])('fits no schema that asks %s', async (_, schema) => {
+    expect(await differences(schema, 'x')).toMatchObject([{ message: expect.stringContaining("can't be checked") }])
+    expect(await differences(schema, 1)).toMatchObject([{ message: expect.stringContaining("can't be checked") }])
   })
 
   it('is held against its own schema, though another has the same names in it', async () => {

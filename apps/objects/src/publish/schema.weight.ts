@@ -19,6 +19,7 @@ const named = ['dependentSchemas', 'properties']
 /** What takes more than linear time with some value, or has effects elsewhere in the schema. */
 const hostile = [
   '$anchor',
+  '$async',
   '$dynamicAnchor',
   '$dynamicRef',
   '$id',

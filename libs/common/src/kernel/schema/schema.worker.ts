@@ -22,7 +22,10 @@ const compile = (schema: Record<string, unknown>): ValidateFunction => {
   // a new one each time: a schema of one caller must not be found by the $id of another's
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true })
   ajvFormats.default(ajv)
-  return ajv.compile(schema)
+  const validate = ajv.compile(schema)
+  // no JSON Schema: the validator would answer with a promise, which is taken for a yes
+  if ('$async' in validate) throw new Error('$async is no keyword of JSON Schema')
+  return validate
 }
 
 /** What was compiled lately, by the text of its schema; as much text (characters) as the thread's memory bears with ease. */
