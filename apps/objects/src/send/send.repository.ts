@@ -157,15 +157,19 @@ export class SendRepository {
     return row
   }
 
-  /** Records tries in vain; of one that was acknowledged or given up meanwhile, none. */
+  /**
+   * Records tries in vain; of one that was acknowledged or given up meanwhile, none. Acknowledgements stand still until commit:
+   * one that comes then finds what was recorded, and removes it.
+   */
   fail(tx: Tx, id: string, failures: readonly Failure[], now: Date): void {
     tx.send(
-      `INSERT INTO objects.failures
+      `WITH standing AS MATERIALIZED (SELECT acked FROM objects.acks WHERE receiver_id = $1 FOR SHARE)
+       INSERT INTO objects.failures
          (receiver_id, seq, state, attempt, next_attempt_at, last_error, first_failed_at, noted_at)
        SELECT $1, f.seq, f.state, f.attempt, f.next_attempt_at, f.last_error, $7, $7
          FROM unnest($2::bigint[], $3::text[], $4::int[], $5::timestamptz[], $6::text[])
               AS f (seq, state, attempt, next_attempt_at, last_error)
-         JOIN objects.acks a ON a.receiver_id = $1 AND NOT a.acked @> f.seq
+         JOIN standing ON NOT standing.acked @> f.seq
        ON CONFLICT (receiver_id, seq) DO UPDATE
          SET state = excluded.state, attempt = excluded.attempt, next_attempt_at = excluded.next_attempt_at,
              last_error = excluded.last_error, noted_at = excluded.noted_at
