@@ -56,9 +56,18 @@ const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
   .max(2048)
   .refine((text) => {
-    const { username, password, hash } = new URL(text)
+    // what is no URL was refused before
+    const { username = '', password = '', hash = '' } = URL.parse(text) ?? {}
     return username === '' && password === '' && hash === ''
   }, 'must carry neither a user nor a password nor a fragment')
+  // which reading a URL passes over in silence
+  .refine((text) => !/[\p{Cc}\s]/u.test(text), 'must hold neither white space nor control characters')
+
+/** What the system passes to a program ends at the first U+0000. */
+const argument = z
+  .string()
+  .max(8192)
+  .refine((text) => !text.includes('\0'), 'may not hold the character U+0000')
 
 export const receiver = z
   .discriminatedUnion('type', [
@@ -73,11 +82,14 @@ export const receiver = z
     }),
     z.strictObject({
       type: z.literal('argv'),
-      argv: z.array(z.string().max(8192)).min(1).max(64).meta({
-        description: 'Program and arguments; it is given the event as JSON on its standard input',
-      }),
+      argv: z
+        .array(argument)
+        .min(1)
+        .max(64)
+        .refine(([program]) => program !== '', 'must begin with a program')
+        .meta({ description: 'Program and arguments; it is given the event as JSON on its standard input' }),
       cwd: absolutePath.optional(),
-      env: z.record(z.string().regex(/^[A-Za-z_]\w{0,127}$/), z.string().max(8192)).optional(),
+      env: z.record(z.string().regex(/^[A-Za-z_]\w{0,127}$/), argument).optional(),
       max_pending: maxPending,
     }),
   ])
