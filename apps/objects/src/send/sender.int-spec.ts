@@ -209,7 +209,7 @@ describe('a delivery that fails', () => {
     answer()
     await waitFor(async () => {
       const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-      return (await failures()).length === 1 || (await owner.rows(waiting)).length === 1
+      return (await failures()).length === 1 || (await sending.objects.database.query(waiting)).length === 1
     })
     await owner.run('COMMIT')
     await owner.close()
