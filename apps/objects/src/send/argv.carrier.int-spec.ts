@@ -122,15 +122,25 @@ describe('a delivery to a program', () => {
     expect(written('tries')).toBe('x\n')
   })
 
-  it('ends with all that it started when its time is over', async () => {
-    const { app } = sending.objects.service
-    const [bus, settings] = [app.get(Bus, { strict: false }), app.get(SETTINGS, { strict: false }) as Settings]
-    const carrier = new ArgvCarrier(bus, settings, sending.objects.clock, 500)
-    const argv = ['sh', '-c', 'setsid sleep 986.1 & sleep 986.2']
-    const to = { id: 'obj_1', name: 'program', secret: 1, former_secret_until: null }
-    const outcomes = await carrier.carry({ ...to, receiver: { type: 'argv', argv, max_pending: 1 } }, [delivery], never)
-    expect(outcomes).toEqual([{ kind: 'failed', error: 'The program did not end within 0.5 seconds.' }])
-    for (const sleep of ['986.1', '986.2']) expect(named(`sleep ${sleep}`)).toEqual([])
+  describe('given to the carrier itself', () => {
+    const carry = (argv: string[], within?: number) => {
+      const { app } = sending.objects.service
+      const [bus, settings] = [app.get(Bus, { strict: false }), app.get(SETTINGS, { strict: false }) as Settings]
+      const carrier = new ArgvCarrier(bus, settings, sending.objects.clock, within)
+      const to = { id: 'obj_1', name: 'program', secret: 1, former_secret_until: null }
+      return carrier.carry({ ...to, receiver: { type: 'argv', argv, max_pending: 1 } }, [delivery], never)
+    }
+
+    it('ends with all that it started when its time is over', async () => {
+      const outcomes = await carry(['sh', '-c', 'setsid sleep 986.1 & sleep 986.2'], 500)
+      expect(outcomes).toEqual([{ kind: 'failed', error: 'The program did not end within 0.5 seconds.' }])
+      for (const sleep of ['986.1', '986.2']) expect(named(`sleep ${sleep}`)).toEqual([])
+    })
+
+    // It waited for ever, as for a host that is away, and nobody was told.
+    it.each([[['']], [['cat', 'a\0b']]])('counts as tried when its host can not start it: %j', async (argv) => {
+      expect(await carry(argv)).toMatchObject([{ kind: 'failed' }])
+    })
   })
 
   // The process that sends is gone with no word; the next one asks the host, which ran the program once.

@@ -25,6 +25,8 @@ const verdicts = [
   'validation_failed',
   'outcome_unknown',
   'idempotency_key_reused',
+  // it knows not what to make of it: that comes to light by tries that are told
+  'internal',
 ] as const
 
 /**
