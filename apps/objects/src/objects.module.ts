@@ -236,7 +236,17 @@ const flow: Provider[] = [
 /** Nodes as watchers, and as those who are watched. */
 const nodes: Provider[] = [
   built(NodeWatchRepository, WatchedRepository),
-  built(NodeEnds, Writer, Inbox, NodeWatchRepository, WatchedRepository, ReceiverRepository, CLOCK),
+  built(
+    NodeEnds,
+    Writer,
+    Database,
+    Inbox,
+    NodeWatchRepository,
+    WatchedRepository,
+    ReceiverRepository,
+    CanvasFollower,
+    CLOCK,
+  ),
   built(EventHands, Bus),
   built(NodeCarrier, EventHands, NodeEnds, CLOCK, LOG),
   built(FollowRepository),

@@ -59,6 +59,15 @@ export class CanvasFollower implements Running {
     await this.#following
   }
 
+  /**
+   * Resolves when all that nodes had done before is written for those who watch them.
+   *
+   * @throws SvcError service_unavailable and the like, when lifecycle can't be asked; the signal's reason
+   */
+  async catchUp(signal: AbortSignal): Promise<void> {
+    while (await this.#step()) signal.throwIfAborted()
+  }
+
   /** Reads on until nothing is left. */
   look(): void {
     this.#again = true
@@ -97,8 +106,10 @@ export class CanvasFollower implements Running {
       return false
     }
     const found = await this.#read(position, since)
-    if (found.position !== position) await this.publications.write(position, found.events, found.position)
-    if (found.more) return true
+    const moved = found.position !== position
+    // what another process wrote meanwhile may be less
+    const written = !moved || (await this.publications.write(position, found.events, found.position))
+    if (found.more || !written) return true
     if (found.pending) await pause(this.clock, pendingEvery)
     return found.pending
   }

@@ -1,11 +1,14 @@
 import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
 import type { Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
+import type { Database } from '#common/kernel/database/database.js'
 import type { Inbox } from '#common/kernel/database/inbox.js'
 import type { Tx } from '#common/kernel/database/tx.js'
 import type { Writer } from '#common/kernel/database/writer.js'
+import { SvcError } from '#common/kernel/errors.js'
 import type { ReceiverRepository } from '../object/receiver.repository.js'
 import type { WatchedRepository } from '../watch/watched.repository.js'
+import type { CanvasFollower } from './canvas.follower.js'
 import type { NodeWatchRepository } from './node-watch.repository.js'
 
 const ended = contract['objects.node.ended']
@@ -17,26 +20,31 @@ type Succeeded = InputOf<typeof succeeded>
 export class NodeEnds {
   constructor(
     private readonly writer: Writer,
+    private readonly database: Database,
     private readonly inbox: Inbox,
     private readonly watches: NodeWatchRepository,
     private readonly watched: WatchedRepository,
     private readonly receivers: ReceiverRepository,
+    private readonly follower: CanvasFollower,
     private readonly clock: Clock,
   ) {}
 
   /**
    * Once for each event; a repetition finds nothing to do. It may be told late: what a node watches that was brought back since
-   * stays.
+   * stays. Who watches a node is told of its end before that is forgotten.
+   *
+   * @throws SvcError service_unavailable and the like, while its events are on their way
    */
-  ended(ctx: Context, end: Ended): Promise<OutputOf<typeof ended>> {
+  async ended(ctx: Context, end: Ended): Promise<OutputOf<typeof ended>> {
     const { source_event, node_id, how } = end
     const by = new Date(how === 'pruned' ? this.clock.now() : end.ended_at)
+    if (how !== 'finalized') await this.catchUp(ctx, node_id)
     return this.writer.transact(ctx, async ({ tx }) => {
       let removed = 0
       await this.inbox.once(tx, 'lifecycle', source_event, async () => {
         removed = await this.remove(tx, node_id, by)
         // one that was finalized may go on: whoever watches it hears of that
-        if (how !== 'finalized') removed += await this.watches.endOn(tx, node_id, by)
+        if (how !== 'finalized') removed += await this.endOn(tx, node_id, by)
         if (how === 'pruned') this.watched.remove(tx, [node_id])
       })
       return { removed }
@@ -53,14 +61,18 @@ export class NodeEnds {
 
   /**
    * Once for each event. That the new root gave its place on may have been told first. What waits for the old one still,
-   * lifecycle gives to the last of the line.
+   * lifecycle gives to the last of the line. Who watches the old one is told first of all that it did.
+   *
+   * @throws SvcError service_unavailable and the like, while its events are on their way
    */
-  succeeded(ctx: Context, { source_event, from, to, at }: Succeeded): Promise<OutputOf<typeof succeeded>> {
+  async succeeded(ctx: Context, { source_event, from, to, at }: Succeeded): Promise<OutputOf<typeof succeeded>> {
     const by = new Date(at)
+    await this.catchUp(ctx, from)
     return this.writer.transact(ctx, async ({ tx }) => {
       let moved = 0
       await this.inbox.once(tx, 'lifecycle', source_event, async () => {
         await this.lock(tx, from, [from, to])
+        await this.requireSpread(tx, from)
         this.watches.noteHeir(tx, from, to)
         const heir = await this.watches.heirOf(tx, to)
         if (heir !== to) await this.lock(tx, from, [heir])
@@ -71,6 +83,25 @@ export class NodeEnds {
       })
       return { moved }
     })
+  }
+
+  /** What a node has done is on its way to those who watch it: once they watch it no more, they would not be found. */
+  private async catchUp({ signal }: Context, nodeId: string): Promise<void> {
+    const watched = await this.watched.of(this.database, [nodeId])
+    if (watched.get(nodeId)?.watchers) await this.follower.catchUp(signal)
+  }
+
+  /** @throws SvcError service_unavailable: whoever told of it does so again */
+  private async requireSpread(tx: Tx, nodeId: string): Promise<void> {
+    if (!(await this.watched.isSpreading(tx, nodeId))) return
+    const message = `Events of the node ${nodeId} are not with all who watch it yet.`
+    throw new SvcError('service_unavailable', message, { service: 'objects' })
+  }
+
+  /** The watches on a node. */
+  private async endOn(tx: Tx, nodeId: string, by: Date): Promise<number> {
+    await this.requireSpread(tx, nodeId)
+    return this.watches.endOn(tx, nodeId, by)
   }
 
   /** The watches of a node, and its receiver when none is left. */

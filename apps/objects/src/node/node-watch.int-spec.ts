@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { nodeLimits } from '#common/contract/node.schema.js'
+import { openAdmin } from '#common/testing/admin-connection.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { LifecycleUnderTest } from '../../../../test/support/lifecycle-service.js'
 import { ObjectsUnderTest, ownerCall } from '../../../../test/support/objects-service.js'
@@ -290,6 +291,51 @@ describe('a node that is watched', () => {
     await lifecycle.call('nodes.cancel', { id: worker.id })
     expect(eventsOf(await told(id, 1))).toEqual(['node.canceled'])
   })
+
+  it('has all that it did told before who watches it is forgotten, or follows another', async () => {
+    const { node: worker, broker } = await lifecycle.running()
+    const { node: root, broker: reporter } = await lifecycle.running({ lifecycle: 'resident' })
+    const board = await register(queue)
+    for (const id of [worker.id, root.id]) await watch(board.id, id, { events: ['report.pushed', 'node.canceled'] })
+    await objects.stopService()
+    await report(broker, 'last')
+    await report(reporter, 'before')
+    await lifecycle.call('nodes.cancel', { id: worker.id })
+    const { node: next } = await lifecycle.call('nodes.recycle', { id: root.id })
+    // whoever reads what nodes did comes late
+    const slow = await openAdmin(objects.database.url)
+    await slow.run('BEGIN; SELECT 1 FROM objects.follow FOR UPDATE')
+    await objects.another()
+    const late = (count: number) =>
+      waitFor(async () => {
+        const found = await rows(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        )
+        return found.length >= count
+      })
+    await late(1)
+    const at = new Date(objects.clock.now()).toISOString()
+    const ended = { source_event: `ended ${worker.id}`, node_id: worker.id, how: 'canceled', ended_at: at }
+    const succeeded = { source_event: `succeeded ${root.id}`, from: root.id, to: next.id, at }
+    const told = Promise.all([
+      objects.call('objects.node.ended', ended),
+      objects.call('objects.node.succeeded', succeeded),
+    ])
+    await Promise.race([told, late(3)])
+    await slow.run('ROLLBACK')
+    await slow.close()
+    await told
+    expect(await watchesOf(next.id)).toHaveLength(1)
+    expect(await watchesOf(worker.id)).toEqual([])
+    const events = await rows<{ source_id: string; told: string }>(
+      `SELECT d.source_id, coalesce(e.payload ->> 'body', e.event) AS told FROM objects.deliveries d
+         JOIN objects.events e ON e.source_id = d.source_id AND e.seq = d.source_seq WHERE d.receiver_id = $1`,
+      [board.id],
+    )
+    const of = (id: string) => events.filter(({ source_id }) => source_id === id).map(({ told }) => told)
+    expect(of(worker.id)).toEqual(['last', 'node.canceled'])
+    expect(of(root.id)).toContain('before')
+  }, 60_000)
 
   it('has nothing told twice, and nothing left out, after a position that means nothing any more', async () => {
     const { node: worker, broker } = await lifecycle.running()
