@@ -17,8 +17,11 @@ export interface PartNote {
 export const noteOf = (part: ContentPart): PartNote['svc'] | undefined =>
   part.type === 'text' ? (part.provider_metadata as Partial<PartNote> | undefined)?.svc : undefined
 
+/** A name as one line: whoever gives a node its name writes no mail of another sender by it. */
+const inOneLine = (name: string): string => name.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+
 const senderOf = ({ source, kind }: MailEntry): string => {
-  const name = source.name ? `${source.name} (${source.id ?? source.kind})` : (source.id ?? source.kind)
+  const name = source.name ? `${inOneLine(source.name)} (${source.id ?? source.kind})` : (source.id ?? source.kind)
   if (kind === 'event') return `Event${source.event ? ` ${source.event.name}` : ''} of ${name}`
   if (kind === 'answer') return `Answer of ${name}`
   return kind === 'report' ? `Report of ${name}` : kind === 'notice' ? `Notice of ${name}` : `Message from ${name}`

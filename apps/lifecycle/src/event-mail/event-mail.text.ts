@@ -31,7 +31,9 @@ const publisherOf = ({ published_by: { kind, id } }: HandedEvent): string => {
 /** What a node reads of an event of what it watches. */
 export const eventText = (event: HandedEvent): string => {
   const { source } = event
-  const of = source.name === null ? source.id : `${source.name} (${source.id})`
+  // one line, whatever a node was named
+  const name = source.name?.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+  const of = name === undefined ? source.id : `${name} (${source.id})`
   const head = isOfNode(event)
     ? `${event.event} of the node ${of}, at ${event.at}.`
     : `${event.event} of the object ${of}, published at ${event.at}${publisherOf(event)}.`
