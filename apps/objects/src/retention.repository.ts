@@ -84,12 +84,15 @@ export class RetentionRepository {
     return step
   }
 
-  /** All up to the next one that is kept is gone, or up to one before that is not acknowledged. */
+  /**
+   * All up to the first one that is there is gone. What is acknowledged says nothing of that: one that stands further in front may
+   * be acknowledged meanwhile, and is there still.
+   */
   #prunedTo(tx: Tx, receiverId: string, seq: number): void {
     tx.send(
-      `UPDATE objects.acks SET pruned_seq = greatest(pruned_seq, least(
-           coalesce((SELECT min(seq) FROM objects.deliveries WHERE receiver_id = $1 AND seq > $2) - 1, $2),
-           lower(int8multirange(int8range(pruned_seq, NULL, '()')) - acked) - 1)) WHERE receiver_id = $1`,
+      `UPDATE objects.acks a SET pruned_seq = greatest(a.pruned_seq, coalesce((
+           SELECT d.seq FROM objects.deliveries d WHERE d.receiver_id = $1 AND d.seq > a.pruned_seq ORDER BY d.seq LIMIT 1
+         ) - 1, $2)) WHERE a.receiver_id = $1`,
       [receiverId, seq],
     )
   }
@@ -149,20 +152,20 @@ export class RetentionRepository {
     return { removed: gone.length, last: gone.length === 0 ? null : Math.max(...gone.map(({ seq }) => seq)), more }
   }
 
-  /** Forgets under which keys events were accepted. */
+  /** Forgets under which keys events were accepted. One that is used anew at this moment is left to its new use. */
   keys(tx: Tx, before: Date, limit: number): Promise<number> {
     return tx.count(
       `DELETE FROM objects.keys WHERE (object_id, key) IN (
-         SELECT object_id, key FROM objects.keys WHERE accepted_at < $1 ORDER BY accepted_at LIMIT $2)`,
+         SELECT object_id, key FROM objects.keys WHERE accepted_at < $1 ORDER BY accepted_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
       [before, limit],
     )
   }
 
-  /** Forgets publications that were refused. */
+  /** Forgets publications that were refused, but for lines that grow at this moment. */
   refusals(tx: Tx, before: Date, limit: number): Promise<number> {
     return tx.count(
       `DELETE FROM objects.refusals WHERE (source_id, receiver_id) IN (
-         SELECT source_id, receiver_id FROM objects.refusals WHERE last_at < $1 ORDER BY last_at LIMIT $2)`,
+         SELECT source_id, receiver_id FROM objects.refusals WHERE last_at < $1 ORDER BY last_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
       [before, limit],
     )
   }

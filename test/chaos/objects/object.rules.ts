@@ -11,8 +11,10 @@ export const objectRules: readonly Rule[] = [
   {
     says: 'the deliveries of a receiver are numbered without a gap',
     sql: `SELECT r.id || ' counts ' || r.delivery_seq || ', and has ' || count(d.seq) || ' up to ' || coalesce(max(d.seq), 0) AS text
-            FROM objects.receivers r LEFT JOIN objects.deliveries d ON d.receiver_id = r.id
-           GROUP BY r.id HAVING r.delivery_seq <> count(d.seq) OR r.delivery_seq <> coalesce(max(d.seq), 0)`,
+            FROM objects.receivers r JOIN objects.acks a ON a.receiver_id = r.id
+            LEFT JOIN objects.deliveries d ON d.receiver_id = r.id
+           GROUP BY r.id, a.pruned_seq
+          HAVING r.delivery_seq - a.pruned_seq <> count(d.seq) OR r.delivery_seq <> coalesce(max(d.seq), a.pruned_seq)`,
   },
   {
     says: 'a receiver is given an event once',

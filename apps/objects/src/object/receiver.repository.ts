@@ -14,11 +14,6 @@ export const roomAgain = 0.9
 
 /** Rows of objects.receivers and what hangs on them. */
 export class ReceiverRepository {
-  async find(reader: Reader, id: string): Promise<ReceiverRecord | undefined> {
-    const [row] = await reader.query<ReceiverRecord>('SELECT * FROM objects.receivers WHERE id = $1', [id])
-    return row
-  }
-
   /** In the order of their ids, whatever the order asked for. */
   lock(tx: Tx, ids: readonly string[]): Promise<ReceiverRecord[]> {
     return tx.query<ReceiverRecord>(
@@ -28,15 +23,17 @@ export class ReceiverRepository {
   }
 
   /**
-   * Makes those that are not there; others stay as they are. One that was there before, and whose deliveries are not deleted yet,
-   * begins behind them.
+   * Makes those that are not there; others stay as they are. A node may have been one before, of which nothing is kept: it is
+   * numbered from the time on (µs), so that no delivery gets the id of one that lifecycle was given then.
    */
   make(tx: Tx, shapes: readonly ReceiverShape[]): void {
     const sorted = shapes.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     const ids = sorted.map(({ id }) => id)
     tx.send(
       `INSERT INTO objects.receivers (id, kind, max_pending, delivery_seq)
-       SELECT given.*, coalesce((SELECT max(seq) FROM objects.deliveries WHERE receiver_id = given.id), 0)
+       SELECT given.*, CASE kind WHEN 'node' THEN greatest(
+                floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+                (SELECT max(seq) FROM objects.deliveries WHERE receiver_id = given.id)) ELSE 0 END
          FROM unnest($1::text[], $2::text[], $3::int[]) AS given (id, kind, max_pending) ON CONFLICT (id) DO NOTHING`,
       [ids, sorted.map(({ kind }) => kind), sorted.map(({ max_pending }) => max_pending)],
     )
