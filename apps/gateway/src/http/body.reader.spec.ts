@@ -31,6 +31,22 @@ describe('a body', () => {
     await expect(read(JSON.stringify('[{'.repeat(1000)))).resolves.toBe('[{'.repeat(1000))
   })
 
+  it.each([
+    ['a prototype', '[{"a":{"__proto__":{}}}]'],
+    ['a prototype, in another spelling', String.raw`{"\u005f_proto__":1}`],
+    // it was accepted as null
+    ['a number that is infinite', '{"a":[1e400]}'],
+    ['a number that is minus infinite', '-1e999'],
+    ['a number of too many digits', '9'.repeat(400)],
+  ])('is malformed when it names %s', (_, body) =>
+    expect(read(body)).rejects.toMatchObject({ code: 'malformed_request' }),
+  )
+
+  it('may speak of prototypes, and have the largest of numbers', async () => {
+    await expect(read('{"text":"{\\"__proto__\\":1}"}')).resolves.toEqual({ text: '{"__proto__":1}' })
+    await expect(read('1.7976931348623157e308')).resolves.toBe(Number.MAX_VALUE)
+  })
+
   // The record held U+FFFD where the answer still held half a pair.
   it('has the replacement character where half of a surrogate pair stood, as its record will', () =>
     expect(read(String.raw`{"\ud800":"a\uD83D\uDE00b\udc00\\ud800\ud800\ud83d\ude00"}`)).resolves.toEqual({

@@ -26,17 +26,25 @@ const collect = (raw: IncomingMessage, limit: number): Promise<Buffer> =>
     raw.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)
   })
 
-/** Whether JSON could set a prototype where it is merged; our own readers never do, but what they pass on may. */
-const namesPrototype = (text: string): boolean => text.includes('__proto__') && /"__proto__"\s*:/.test(text)
-
 /** Levels of arrays and objects that a body may have: what writes JSON, hashes it or checks it against a schema recurses. */
 const deepest = 128
 
-/** Whether a value goes on below so many levels. Never deeper itself than that. */
-const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
+/**
+ * What of a value can't be passed on as it was sent. Never deeper itself than that many levels. A name may set a prototype
+ * where it is merged: our own readers never do, but what they pass on may. A number beyond all that a double holds would go on
+ * as null.
+ */
+const faultOf = (value: unknown, levels: number): string | undefined => {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'The body has a number beyond 1.8e308.'
+  if (typeof value !== 'object' || value === null) return undefined
+  if (levels === 0) return `The body nests deeper than ${deepest} levels.`
+  if (Object.hasOwn(value, '__proto__')) return 'The body names __proto__.'
+  for (const inner of Object.values(value)) {
+    const fault = faultOf(inner, levels - 1)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
 
 /** Halves of surrogate pairs, which no text on the wire or in a database can hold, replaced as a browser would. */
 const mended = (text: string): string =>
@@ -74,9 +82,8 @@ export const readBody = async (raw: IncomingMessage, entry: Operation, usual: nu
   if (bytes.length === 0) return undefined
   if (!jsonType.test(type ?? '')) throw new SvcError('malformed_request', 'Content-Type must be application/json.')
   if (!isUtf8(bytes)) throw new SvcError('malformed_request', 'The body is not UTF-8.')
-  const text = bytes.toString('utf8')
-  if (namesPrototype(text)) throw new SvcError('malformed_request', 'The body names __proto__.')
-  const body = parsed(text)
-  if (isDeeper(body, deepest)) throw new SvcError('malformed_request', `The body nests deeper than ${deepest} levels.`)
+  const body = parsed(bytes.toString('utf8'))
+  const fault = faultOf(body, deepest)
+  if (fault !== undefined) throw new SvcError('malformed_request', fault)
   return body
 }
