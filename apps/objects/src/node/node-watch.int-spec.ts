@@ -116,7 +116,9 @@ describe('a node that watches an object', () => {
     await objects.stopService()
     // as it was before the answers came
     await rows(
-      `WITH forgotten AS (UPDATE objects.acks SET acked = '{}', acked_count = 0 WHERE receiver_id = $1)
+      `WITH forgotten AS (
+         UPDATE objects.acks SET acked = int8multirange(int8range(1, pruned_seq + 1)), acked_count = pruned_seq
+          WHERE receiver_id = $1)
        UPDATE objects.receivers SET due_at = now() WHERE id = $1`,
       [id],
     )
