@@ -102,6 +102,18 @@ describe('a payload', () => {
     expect(await differences(schema, 1)).toMatchObject([{ message: expect.stringContaining("can't be checked") }])
   })
 
+  // each object inherits them: a field of that name was refused where it was missing, and never missed
+  it.each([
+    ['here', {}],
+    ['in the thread', { format: 'uri' }],
+  ])('has no fields but its own, also of such names as constructor, %s', async (_, more) => {
+    const named = { properties: { constructor: { type: 'string' } }, ...more }
+    expect(await differences(named, {})).toEqual([])
+    expect(await differences(named, { constructor: 1 })).toHaveLength(1)
+    expect(await differences({ required: ['toString'], ...more }, {})).toHaveLength(1)
+    expect(await differences({ required: ['toString'], ...more }, { toString: 1 })).toEqual([])
+  })
+
   it('is held against its own schema, though another has the same names in it', async () => {
     const [a, b] = ['string', 'integer'].map((type) => ({ $defs: { x: { type } }, $ref: '#/$defs/x' }))
     expect(await differences(a as Record<string, unknown>, 'x')).toEqual([])

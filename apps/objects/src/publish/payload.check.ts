@@ -19,8 +19,9 @@ export interface GivenPayload {
 }
 
 // they see no schema that isn't usable, and keep none: what is compiled lives as long as the catalog that it is of
-const quick = new Ajv2020({ strict: false, validateSchema: false, addUsedSchema: false })
-const thorough = new Ajv2020({ strict: false, validateSchema: false, addUsedSchema: false, allErrors: true })
+const options = { strict: false, validateSchema: false, addUsedSchema: false, ownProperties: true }
+const quick = new Ajv2020(options)
+const thorough = new Ajv2020({ ...options, allErrors: true })
 
 const compile = (ajv: Ajv2020, schema: Schema): ValidateFunction => {
   try {

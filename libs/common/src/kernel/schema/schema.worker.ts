@@ -20,7 +20,7 @@ const faultsShown = 50
 
 const compile = (schema: Record<string, unknown>): ValidateFunction => {
   // a new one each time: a schema of one caller must not be found by the $id of another's
-  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true })
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true, ownProperties: true })
   ajvFormats.default(ajv)
   const validate = ajv.compile(schema)
   // no JSON Schema: the validator would answer with a promise, which is taken for a yes
