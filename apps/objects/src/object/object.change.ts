@@ -58,11 +58,11 @@ export class ObjectChange {
     else {
       this.receivers.retype(tx, shapeOf(id, receiver), at)
       this.acks.relieve(tx, id)
-      // nothing is sent to a queue, and so nothing is held back from it
-      if (receiver.type === 'queue' && row.status === 'paused') {
-        this.receivers.activate(tx, id)
-        tx.deliver(cleared({ id, status_version: row.status_version + 1 }))
-      }
+    }
+    // where nothing is sent, nothing is held back, and nobody needs to see to it
+    if (row?.status === 'paused' && (receiver === null || receiver.type === 'queue')) {
+      this.receivers.activate(tx, id)
+      tx.deliver(cleared({ id, status_version: row.status_version + 1 }))
     }
     tx.afterCommit(() => this.wake.tell([id]))
   }

@@ -246,6 +246,18 @@ describe('updating', () => {
     await objects.call('canvas.watches.delete', { watcher: watcher.id, source: source.id })
     expect(await codeOf(update(watcher.id, { receiver: null }))).toBe('receiver_unfit')
   })
+
+  // Nobody could resume a receiver that was taken away, nor get rid of the call for a person that its pause had raised.
+  it.each([null, queue])('that takes away a paused receiver ends the pause: %p', async (receiver) => {
+    const { id } = await register({ receiver: url })
+    await objects.call('customObjects.pause', { ref: id })
+    await update(id, { receiver })
+    const told = await objects.database.query('SELECT payload FROM objects.outbox WHERE key = $1', [
+      `lifecycle.concern.set:${id}:2`,
+    ])
+    expect(told).toEqual([{ payload: { ref: id, version: 2, concern: null } }])
+    expect(await update(id, { receiver: url })).toMatchObject({ receiver_state: { status: 'active', reason: null } })
+  })
 })
 
 describe('rotating the secret', () => {
