@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
+import { watchableNodeEvents } from '#common/contract/object.schema.js'
 import { hasCode } from '#common/kernel/errors.js'
 import { nodeFilter, objectFilter } from './watch.filter.js'
 
 const object = { name: 'ci', catalog: [{ event: 'built', description: '', payload_schema: {} }] }
+const [quiet, wakes] = [{ wakes: false }, { wakes: true }]
 const refusal = (work: () => unknown): unknown => {
   try {
     return work()
@@ -13,7 +15,7 @@ const refusal = (work: () => unknown): unknown => {
 
 describe('the filter of a watch', () => {
   it('is none where no event is named', () => {
-    expect([objectFilter(object, null), nodeFilter(null)]).toEqual([[], []])
+    expect([objectFilter(object, null), nodeFilter(null, quiet)]).toEqual([[], []])
   })
 
   it('names events that an object declares, each once', () => {
@@ -23,12 +25,24 @@ describe('the filter of a watch', () => {
   })
 
   it('names events of nodes, or all that begin alike', () => {
-    expect(nodeFilter(['report.pushed', 'question.*'])).toEqual([
+    expect(nodeFilter(['report.pushed', 'question.*'], quiet)).toEqual([
       'report.pushed',
       'question.asked',
       'question.resolved',
     ])
-    expect(refusal(() => nodeFilter(['node.created']))).toMatchObject({ event: 'node.created' })
-    expect(refusal(() => nodeFilter(['tool.*']))).toMatchObject({ event: 'tool.*' })
+    expect(refusal(() => nodeFilter(['node.created'], quiet))).toMatchObject({ event: 'node.created' })
+    expect(refusal(() => nodeFilter(['tool.*'], quiet))).toMatchObject({ event: 'tool.*' })
+  })
+
+  it('leaves out what every node does that is woken, where a node would be woken by it', () => {
+    const left = (events: string[] | null) =>
+      watchableNodeEvents.filter((event) => !nodeFilter(events, wakes).includes(event))
+    expect(left(null)).toEqual(['node.idle', 'node.revived'])
+    expect(nodeFilter(['node.*'], wakes)).not.toContain('node.idle')
+    expect(nodeFilter(['node.idle'], quiet)).toEqual(['node.idle'])
+    for (const event of ['node.idle', 'node.revived'])
+      expect(() => nodeFilter(['node.done', event], wakes)).toThrow(
+        expect.objectContaining({ code: 'validation_failed' }),
+      )
   })
 })

@@ -9,10 +9,19 @@ const required = (asked: readonly string[], declared: readonly string[], whose: 
 }
 
 /** `node.*` stands for all whose names begin so. */
-const spelledOut = (asked: string): readonly string[] => {
+const spelledOut = (asked: string, declared: readonly string[]): readonly string[] => {
   if (!asked.endsWith('.*')) return [asked]
-  const found = watchableNodeEvents.filter((event) => event.startsWith(asked.slice(0, -1)))
+  const found = declared.filter((event) => event.startsWith(asked.slice(0, -1)))
   return found.length > 0 ? found : [asked]
+}
+
+/** What every node does that is woken: two that were woken by it would wake each other for ever. */
+const ofBeingWoken: readonly string[] = ['node.revived', 'node.idle']
+const wakeable = watchableNodeEvents.filter((event) => !ofBeingWoken.includes(event))
+
+const circle = (event: string): SvcError => {
+  const message = `names ${event}, which wakes no other node: say the tier deferred, or have an object watch`
+  return new SvcError('validation_failed', undefined, { errors: [{ pointer: '/events', message }] })
 }
 
 /**
@@ -30,6 +39,20 @@ export const objectFilter = (
     `the object ${name}`,
   )
 
-/** The same of a node. @throws SvcError event_not_declared */
-export const nodeFilter = (events: readonly string[] | null): string[] =>
-  required((events ?? []).flatMap(spelledOut), watchableNodeEvents, 'a node')
+/**
+ * The same of a node.
+ *
+ * @param wakes whether whoever watches is a node that is woken by what it is told
+ * @throws SvcError event_not_declared, validation_failed
+ */
+export const nodeFilter = (events: readonly string[] | null, { wakes }: { readonly wakes: boolean }): string[] => {
+  const open: readonly string[] = wakes ? wakeable : watchableNodeEvents
+  const closed = events?.find((event) => ofBeingWoken.includes(event) && !open.includes(event))
+  if (closed !== undefined) throw circle(closed)
+  const asked = events ?? (wakes ? open : [])
+  return required(
+    asked.flatMap((event) => spelledOut(event, open)),
+    open,
+    'a node',
+  )
+}

@@ -82,8 +82,16 @@ describe('putting a watch', () => {
     expect([unknown.code, unknown.fields.declared]).toEqual(['event_not_declared', ['built']])
     const other = nodes.node()
     expect(await codeOf(put(node, other, { events: ['node.created'] }))).toBe('event_not_declared')
-    const { events } = await put(node, other, { events: ['node.*'] })
+    const { events } = await put(node, other, { events: ['node.*'], tier: 'deferred' })
     expect(events).toEqual(watchableNodeEvents.filter((event) => event.startsWith('node.')))
+  })
+
+  it('wakes no node by what every node does that is woken', async () => {
+    const [node, other, board] = [nodes.node(), nodes.node(), await register({ receiver: queue })]
+    expect((await put(node, other)).events).not.toContain('node.idle')
+    expect(await codeOf(put(node, other, { events: ['node.idle'] }))).toBe('validation_failed')
+    expect((await put(node, other, { events: ['node.idle'], tier: 'deferred' })).events).toEqual(['node.idle'])
+    expect((await put(board.id, other, { events: ['node.idle'] })).events).toEqual(['node.idle'])
   })
 
   it.each(['done', 'canceled'] as const)(

@@ -31,7 +31,7 @@ export class Watching {
   /**
    * Locks what is watched, and whoever watches: neither of them is deleted, or loses its receiver, before commit.
    *
-   * @throws SvcError not_found, event_not_declared, receiver_unfit, quota_exceeded
+   * @throws SvcError not_found, event_not_declared, validation_failed (events that wake no node), receiver_unfit, quota_exceeded
    */
   async put(
     { tx, actor }: TxContext,
@@ -53,8 +53,10 @@ export class Watching {
     )
     if (watcher.kind === 'node') this.receivers.makeNode(tx, watcher.id)
     else requireReceiver(objectOf(found, watcher.id))
-    const filters = asked.map(({ source, events }) =>
-      source.kind === 'node' ? nodeFilter(events) : objectFilter(objectOf(found, source.id), events),
+    const filters = asked.map(({ source, events, tier }) =>
+      source.kind === 'node'
+        ? nodeFilter(events, { wakes: watcher.kind === 'node' && tier !== 'deferred' })
+        : objectFilter(objectOf(found, source.id), events),
     )
     await this.#requireRoom({ tx, watcher: watcher.id, sources: new Map(locked.map((row) => [row.id, row])) }, asked)
     const rows: WatchRecord[] = []
