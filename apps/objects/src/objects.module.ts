@@ -212,7 +212,7 @@ const flow: Provider[] = [
   built(OpenStreams, Database, DeliveryRepository, Wake, Bus, CLOCK, LOG),
   built(ReceiveService, Database, ReceivingObjects, DeliveryRepository, Acks, OpenStreams, CLOCK),
   built(LedgerRepository),
-  built(LedgerService, Database, LedgerRepository),
+  built(LedgerService, Database, LedgerRepository, CLOCK),
   built(StatusRepository),
   built(RetentionRepository),
   built(
@@ -320,7 +320,6 @@ export class ObjectsModule {
           service: 'objects',
           url,
           operations,
-          except: unfinished,
           neighbours: setup.neighbours,
           log: setup.log,
         }),
@@ -341,37 +340,6 @@ export class ObjectsModule {
     }
   }
 }
-
-const finished = [
-  'objects.node.ended',
-  'objects.node.succeeded',
-  'objects.publication.check',
-  'objects.object.register',
-  'objects.object.unregister',
-  'objects.object.rotateSecret',
-  'customObjects.list',
-  'customObjects.retrieve',
-  'customObjects.update',
-  'customObjects.types',
-  'customObjects.asyncapi',
-  'canvas.watches.list',
-  'canvas.watches.put',
-  'canvas.watches.delete',
-  'customObjects.receive',
-  'customObjects.ack',
-  'customObjects.deliveries.list',
-  'customObjects.deliveries.replay',
-  'customObjects.events.list',
-  'objects.ledger.read',
-  'objects.status',
-  'customObjects.publish',
-  'customObjects.pause',
-  'customObjects.resume',
-  'customObjects.publishBatch',
-]
-const unfinished = operations
-  .filter(({ service: owner, name }) => owner === 'objects' && !finished.includes(name))
-  .map(({ name }) => name)
 
 export const service: ServiceDefinition = {
   name: 'objects',

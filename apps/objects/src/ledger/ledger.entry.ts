@@ -1,7 +1,7 @@
 import type { LedgerEntry } from '#common/contract/ledger.operations.js'
 import { isoTime } from '#common/kernel/clock.js'
 import { deliveryIdOf } from '../ids.js'
-import type { FailureRow, RefusalRow } from './ledger.repository.js'
+import type { FailureRow, RefusalRow, RestingRow } from './ledger.repository.js'
 
 const objectIdOf = (id: string): string | null => (id.startsWith('obj_') ? id : null)
 const nodeIdOf = (id: string): string | null => (id.startsWith('node_') ? id : null)
@@ -53,6 +53,27 @@ export const failureEntry = (row: FailureRow): LedgerEntry => ({
   name: row.name,
   app_id: row.app_id,
   action: failureAction(row),
+})
+
+/** What waits for a node that takes nothing now, all of it in one line. */
+export const restingEntry = ({ receiver_id: id, ...row }: RestingRow): LedgerEntry => ({
+  id,
+  kind: 'delivery',
+  state: 'waiting',
+  cause: 'retrying',
+  message: `${times(row.pending, 'event')} not taken yet by ${id}: its box is full of unread mail, or it can't be reached. The next try is at ${isoTime(row.held_until.getTime())}.`,
+  at: isoTime(row.created_at.getTime()),
+  planned_at: isoTime(row.created_at.getTime()),
+  happened_at: null,
+  lateness_ms: null,
+  count: row.pending,
+  cron_id: null,
+  node_id: id,
+  request_id: null,
+  object_id: null,
+  name: null,
+  app_id: null,
+  action: null,
 })
 
 const fullOnes: Readonly<Record<RefusalRow['kind'], string>> = {

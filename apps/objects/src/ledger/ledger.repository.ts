@@ -33,6 +33,14 @@ export interface RefusalRow extends Concerned {
   readonly last_at: Date
 }
 
+/** A node that takes nothing now, with the oldest of what waits for it. */
+export interface RestingRow {
+  readonly receiver_id: string
+  readonly created_at: Date
+  readonly pending: number
+  readonly held_until: Date
+}
+
 export interface LedgerFilter {
   readonly actor: Actor
   readonly state: LedgerState | undefined
@@ -43,6 +51,7 @@ export interface LedgerFilter {
   /** Only up to this moment, those of it included. */
   readonly until: Date | undefined
   readonly limit: number
+  readonly now: Date
 }
 
 type Put = (value: unknown) => string
@@ -86,6 +95,25 @@ export class LedgerRepository {
       conditions: [
         ...conditionsOf(filter, put, { at: 'f.noted_at', objects: ['f.receiver_id'], receiver: 'f.receiver_id' }),
         ...(state === undefined ? [] : [`f.state = ${put(state)}`]),
+      ],
+    }))
+  }
+
+  /** What waits for a node is not tried one by one: nothing is noted of each. */
+  resting(reader: Reader, filter: LedgerFilter): Promise<RestingRow[]> {
+    return this.#page<RestingRow>(reader, filter, (put) => ({
+      at: 'f.created_at',
+      text: `SELECT r.id AS receiver_id, f.created_at, r.delivery_seq - a.acked_count AS pending, r.held_until
+               FROM objects.receivers r
+               JOIN objects.acks a ON a.receiver_id = r.id
+               CROSS JOIN LATERAL (
+                 SELECT created_at FROM objects.deliveries
+                  WHERE receiver_id = r.id AND seq >= lower(int8multirange(int8range(1, NULL)) - a.acked)
+                  ORDER BY seq LIMIT 1) f
+               LEFT JOIN objects.objects o ON o.id = r.id`,
+      conditions: [
+        `r.due_at IS NOT NULL AND r.kind = 'node' AND r.holder IS NULL AND r.held_until > ${put(filter.now)}`,
+        ...conditionsOf(filter, put, { at: 'f.created_at', objects: ['r.id'], receiver: 'r.id' }),
       ],
     }))
   }

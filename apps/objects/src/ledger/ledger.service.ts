@@ -1,8 +1,9 @@
 import type { contract, InputOf, OutputOf } from '#common/contract/index.js'
 import type { LedgerEntry } from '#common/contract/ledger.operations.js'
+import type { Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import type { Database } from '#common/kernel/database/database.js'
-import { failureEntry, refusalEntry } from './ledger.entry.js'
+import { failureEntry, refusalEntry, restingEntry } from './ledger.entry.js'
 import type { LedgerFilter, LedgerRepository } from './ledger.repository.js'
 
 type Input = InputOf<(typeof contract)['objects.ledger.read']>
@@ -19,6 +20,7 @@ export class LedgerService {
   constructor(
     private readonly database: Database,
     private readonly ledger: LedgerRepository,
+    private readonly clock: Clock,
   ) {}
 
   async read(ctx: Context, { before, ...input }: Input): Promise<Output> {
@@ -32,14 +34,16 @@ export class LedgerService {
       since: input.since === undefined ? undefined : new Date(input.since),
       until: before ? new Date(before.at) : undefined,
       limit: input.limit,
+      now: new Date(this.clock.now()),
     }
-    const [failures, refusals] = await Promise.all([
+    const [failures, refusals, resting] = await Promise.all([
       input.state === undefined || input.state === 'failed' || input.state === 'waiting'
         ? this.ledger.failures(this.database, filter)
         : [],
       input.state === undefined || input.state === 'omitted' ? this.ledger.refusals(this.database, filter) : [],
+      input.state === undefined || input.state === 'waiting' ? this.ledger.resting(this.database, filter) : [],
     ])
-    const entries = [...failures.map(failureEntry), ...refusals.map(refusalEntry)]
+    const entries = [...failures.map(failureEntry), ...refusals.map(refusalEntry), ...resting.map(restingEntry)]
     return {
       entries: entries
         .filter((entry) => before === null || newestFirst(before as LedgerEntry, entry) < 0)

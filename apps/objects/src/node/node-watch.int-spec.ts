@@ -396,22 +396,32 @@ describe('a node that can not be told now', () => {
       SELECT 'msg_' || n || '${id}', '${id}', 1000 + n, 'deferred', 'notice', 'n', '{"kind":"system","id":null}', 1, now()
         FROM generate_series(1, ${nodeLimits.unreadMail}) n`)
     for (const n of [1, 2, 3]) await publish(sensor.id, n)
-    const failed = () =>
-      rows<{ last_error: string }>(
-        `SELECT last_error FROM objects.failures WHERE receiver_id = $1 AND state = 'failed'`,
-        [id],
-      )
-    await waitFor(async () => (await failed()).length === 3)
-    expect(new Set((await failed()).map(({ last_error }) => last_error))).toEqual(
-      new Set(['Its box is full of unread mail.']),
-    )
+    const waiting = async () =>
+      (await objects.call('objects.ledger.read', { state: 'waiting', node_id: id, before: null, limit: 10 })).entries
+    const [entry] = await waitFor(async () => {
+      const found = await waiting()
+      return found[0]?.count === 3 && found
+    })
+    expect(entry).toMatchObject({
+      cause: 'retrying',
+      message: expect.stringMatching(/^3 events not taken yet .* box is full/),
+    })
+    // for longer than a delivery has tries, all of which stays as it is
+    for (let hours = 0; hours < 100; hours += 1) {
+      objects.clock.advance(3_600_000)
+      await waitFor(async () => (await waiting()).length === 1)
+    }
+    const failed = () => rows('SELECT 1 FROM objects.failures WHERE receiver_id = $1', [id])
+    expect(await failed()).toEqual([])
+    await publish(sensor.id, 4)
     await write(`UPDATE canvas.mail SET acknowledged_at = now() WHERE node_id = '${id}' AND kind = 'notice'`)
     const mail = await waitFor(async () => {
-      objects.clock.advance(6000)
+      objects.clock.advance(300_000)
       const found = await mailOf(id)
-      return found.length === 3 && found
+      return found.length === 4 && found
     })
-    expect(payloads(mail)).toEqual([1, 2, 3])
+    expect(payloads(mail)).toEqual([1, 2, 3, 4])
     expect(await failed()).toEqual([])
+    await waitFor(async () => (await waiting()).length === 0)
   })
 })

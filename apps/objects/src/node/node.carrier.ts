@@ -3,21 +3,20 @@ import { backoff, type Clock, isoTime } from '#common/kernel/clock.js'
 import { systemContext } from '#common/kernel/context.js'
 import type { Logger } from '#common/kernel/log.js'
 import type { Addressee, Carrier, Outcome, Outgoing } from '../send/carrier.js'
-import { retryDelays, spread } from '../send/retry.schedule.js'
 import type { EventHands, HandOutcome } from './event.hands.js'
 import type { NodeEnds } from './node-end.service.js'
 
-/** What finds no room waits the longest that a retry may, and not up to it: so those of a node stay in their order. */
-const steady = 1 + spread
 /** Ms between two tries while lifecycle can't be asked. */
 const away = { base: 500, cap: 30_000 }
 
-const full = 'Its box is full of unread mail.'
+/** Ms between two tries while the box of a node is full. */
+const full = { least: 5000, most: 300_000 }
+
 const unfit = 'The daemon can not make mail of this event.'
 
 /**
  * Deliveries to nodes, which find them as mail: each once, since lifecycle knows which it has taken. One that has ended watches
- * nothing any more; one whose box is full is tried again by and by, where everybody sees that.
+ * nothing any more; for one whose box is full all waits, in its order, until there is room.
  */
 export class NodeCarrier implements Carrier {
   readonly kind = 'node'
@@ -45,7 +44,7 @@ export class NodeCarrier implements Carrier {
       await this.ends.gone(systemContext('objects'), id, asked)
       return deliveries.map(() => ({ kind: 'later', ms: 0 }))
     }
-    return deliveries.map((delivery, at) => outcomeOf(outcomes[at] as HandOutcome, delivery))
+    return deliveries.map((delivery, at) => outcomeOf(outcomes[at] as HandOutcome, delivery, asked.getTime()))
   }
 
   /** What lifecycle says of each; undefined when it can't be asked, of which nothing is noted. */
@@ -62,10 +61,12 @@ export class NodeCarrier implements Carrier {
   }
 }
 
-const outcomeOf = (outcome: HandOutcome, { attempt }: Outgoing): Outcome => {
+const outcomeOf = (outcome: HandOutcome, { accepted_at }: Outgoing, now: number): Outcome => {
   if (outcome === 'accepted') return { kind: 'acked' }
   if (outcome === 'unfit') return { kind: 'failed', error: unfit }
-  return { kind: 'failed', error: full, retryAfterMs: (retryDelays[attempt - 1] ?? 0) * steady }
+  // as long once more as it has waited
+  const waited = now - accepted_at.getTime()
+  return { kind: 'later', ms: Math.min(full.most, Math.max(full.least, waited)) }
 }
 
 const handed = (node_id: string, delivery: Outgoing): HandedEvent => ({

@@ -19,7 +19,7 @@ export const retryDelays: readonly number[] = [
 export const mostTries = retryDelays.length + 1
 
 /** A retry comes later than its time by up to this part of its delay, so that those that failed together don't return together. */
-export const spread = 0.1
+const spread = 0.1
 /** A receiver may ask for this much patience (ms). */
 const longestAsked = 24 * hour
 
