@@ -25,9 +25,11 @@ const queueWith = async (count: number): Promise<string> => {
 }
 const ack = (id: string, seqs: readonly number[]) =>
   objects.call('customObjects.ack', { ref: id, ids: seqs.map((seq) => deliveryIdOf(id, seq)) })
+/** Of all that ever came what is not acknowledged. */
+const owed = { after: 0, hideUpTo: Number.MAX_SAFE_INTEGER }
 const unacked = async (id: string): Promise<number[]> => {
   const { app } = objects.service
-  const { rows } = await app.get(DeliveryRepository).unacked(app.get(Database), id, { limit: 1000 })
+  const { rows } = await app.get(DeliveryRepository).followed(app.get(Database), id, { ...owed, limit: 1000 })
   return rows.map(({ seq }) => seq)
 }
 const rowOf = async (id: string) => {
@@ -153,7 +155,7 @@ describe('reading what is not acknowledged', () => {
     const touched = async (id: string): Promise<number> => {
       const { app } = objects.service
       const read = { text: '', values: [] as readonly unknown[] }
-      await app.get(DeliveryRepository).unacked(
+      await app.get(DeliveryRepository).followed(
         {
           query: async (text, values) => {
             Object.assign(read, { text, values })
@@ -161,7 +163,7 @@ describe('reading what is not acknowledged', () => {
           },
         },
         id,
-        { limit: 200 },
+        { ...owed, limit: 200 },
       )
       const literal = (value: unknown): string => (typeof value === 'number' ? String(value) : `'${value}'`)
       const text = read.text.replace(/\$(\d)/g, (_, n) => literal(read.values[Number(n) - 1]))

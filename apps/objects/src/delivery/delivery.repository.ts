@@ -68,7 +68,6 @@ const inGaps = (gaps: string): string =>
 const behind = `int8multirange(int8range($2::bigint, NULL, '()'))`
 
 const queries = {
-  unacked: withEvents(inGaps(`${behind} - a.acked`), 'ASC'),
   followed: withEvents(inGaps(`${behind} - a.acked * int8multirange(int8range(NULL, $4::bigint, '(]'))`), 'ASC'),
   live: withEvents('SELECT * FROM objects.deliveries WHERE receiver_id = $1 AND seq > $2 ORDER BY seq LIMIT $3', 'ASC'),
 }
@@ -76,18 +75,9 @@ const queries = {
 /** Rows of objects.deliveries with their events, in the order of their numbers. */
 export class DeliveryRepository {
   /**
-   * Unacknowledged deliveries behind `after`, the first of them; a page ends early when its payloads are long. One that failed
-   * or is dead is among them.
+   * Those behind `after`, without what is acknowledged up to `hideUpTo`; a page ends early when its payloads are long. One that
+   * failed or is dead is among them.
    */
-  unacked(
-    reader: Reader,
-    receiverId: string,
-    { after = 0, limit }: { after?: number; limit: number },
-  ): Promise<CutPage<DeliveryRecord>> {
-    return pageCut<DeliveryRecord>(reader, queries.unacked, [receiverId, after, limit], limit)
-  }
-
-  /** As `unacked`, but for what is acknowledged behind `hideUpTo`. */
   followed(reader: Reader, receiverId: string, { after, hideUpTo, limit }: Followed): Promise<CutPage<DeliveryRecord>> {
     return after >= hideUpTo
       ? pageCut(reader, queries.live, [receiverId, after, limit], limit)

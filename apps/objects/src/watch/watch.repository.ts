@@ -3,9 +3,6 @@ import type { Reader, Tx } from '#common/kernel/database/tx.js'
 import type { WatchRecord } from './watch.record.js'
 import type { WatchedRepository } from './watched.repository.js'
 
-/** Who is to be told of an event: its watch, with the receiver that it is delivered to. */
-export type Watcher = Pick<WatchRecord, 'watcher_id' | 'events' | 'tier'>
-
 /** The two ends of a watch. */
 export type WatchEnds = Pick<WatchRecord, 'source_id' | 'watcher_id'>
 
@@ -26,23 +23,6 @@ export interface WatchFilter {
 /** Rows of objects.watches. Whoever adds or takes one away has locked the row of its source, which counts its watchers. */
 export class WatchRepository {
   constructor(private readonly watched: WatchedRepository) {}
-
-  async find(reader: Reader, { source_id, watcher_id }: WatchEnds): Promise<WatchRecord | undefined> {
-    const [row] = await reader.query<WatchRecord>(
-      'SELECT * FROM objects.watches WHERE source_id = $1 AND watcher_id = $2',
-      [source_id, watcher_id],
-    )
-    return row
-  }
-
-  /** Those who watch a source, in the order of their ids, behind one of them; which event each wants says its filter. */
-  watchers(reader: Reader, sourceId: string, after: string, limit: number): Promise<Watcher[]> {
-    return reader.query<Watcher>(
-      `SELECT watcher_id, events, tier FROM objects.watches WHERE source_id = $1 AND watcher_id > $2
-        ORDER BY watcher_id LIMIT $3`,
-      [sourceId, after, limit],
-    )
-  }
 
   /** All that one watches. */
   ofWatcher(reader: Reader, watcherId: string): Promise<WatchRecord[]> {
