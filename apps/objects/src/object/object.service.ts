@@ -17,6 +17,7 @@ import type { ObjectRecord } from './object.record.js'
 import type { ObjectRepository } from './object.repository.js'
 import type { ObjectViews } from './object.view.js'
 import { requireAllowed } from './receiver.check.js'
+import { shownTo } from './receiver.shown.js'
 import { type SigningKey, signs } from './signing.secret.js'
 
 const list = contract['customObjects.list']
@@ -41,7 +42,7 @@ export class ObjectService {
 
   /** @throws SvcError not_found */
   async retrieve(ctx: Context, { ref }: Asked): Promise<CustomObject> {
-    return this.views.one(this.database, await this.#seen(ctx, ref))
+    return shownTo(ctx.actor, await this.views.one(this.database, await this.#seen(ctx, ref)))
   }
 
   /** @throws SvcError validation_failed (a cursor that is none) */
@@ -49,7 +50,8 @@ export class ObjectService {
     const filter = { appId: app_id, before: readCursor(after), limit: limit + 1 }
     const rows = await this.objects.page(this.database, ctx, filter)
     const page = pageOf(rows, limit, ({ created_at, id }) => cursorAfter(created_at, id))
-    return { ...page, data: await this.views.all(this.database, page.data) }
+    const objects = await this.views.all(this.database, page.data)
+    return { ...page, data: objects.map((each) => shownTo(ctx.actor, each)) }
   }
 
   /** @throws SvcError not_found */

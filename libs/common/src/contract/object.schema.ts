@@ -157,7 +157,9 @@ export const customObject = z
     description: z.string(),
     catalog: z.array(declaredEvent),
     catalog_version: z.int().min(1).meta({ description: 'Raised by each change of the catalog' }),
-    receiver: receiver.nullable(),
+    receiver: receiver.nullable().meta({
+      description: 'To others than the owner: of a `url` its origin, of `argv` its program',
+    }),
     receiver_state: receiverState.nullable(),
     watchers: z.int().min(0).meta({ description: 'How many nodes and objects watch it' }),
     published: z.int().min(0).meta({ description: 'Events that it has published' }),

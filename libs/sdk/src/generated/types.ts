@@ -752,6 +752,7 @@ export interface CustomObject {
   catalog: DeclaredEvent[]
   /** Raised by each change of the catalog; at least 1. */
   catalog_version: number
+  /** To others than the owner: of a `url` its origin, of `argv` its program. */
   receiver: Receiver | null
   receiver_state: ReceiverState | null
   /** How many nodes and objects watch it; at least 0. */
@@ -848,6 +849,7 @@ export interface CustomObjectsUpdateResponse {
   catalog: DeclaredEvent[]
   /** Raised by each change of the catalog; at least 1. */
   catalog_version: number
+  /** To others than the owner: of a `url` its origin, of `argv` its program. */
   receiver: Receiver | null
   receiver_state: ReceiverState | null
   /** How many nodes and objects watch it; at least 0. */
@@ -2455,6 +2457,7 @@ export interface RegisteredObject {
   catalog: DeclaredEvent[]
   /** Raised by each change of the catalog; at least 1. */
   catalog_version: number
+  /** To others than the owner: of a `url` its origin, of `argv` its program. */
   receiver: Receiver | null
   receiver_state: ReceiverState | null
   /** How many nodes and objects watch it; at least 0. */
