@@ -1,9 +1,12 @@
+import { setImmediate as othersHaveTheirTurn } from 'node:timers/promises'
 import { type FieldFault, SvcError } from '#common/kernel/errors.js'
 import type { GivenEvent } from './given.event.js'
 import type { KnownObject } from './object.catalogs.js'
 
 /** Differences that an answer names. */
 const shown = 50
+/** Bytes of payloads that are checked in a row: what of one event takes some ms takes seconds of a whole batch. */
+const inARow = 64 * 1024
 
 /**
  * Lets through what the object declares.
@@ -19,7 +22,13 @@ export const requireDeclared = async ({ name, checks }: KnownObject, events: rea
       errors: [{ pointer: `${undeclared.pointer}/event`, message: 'is not declared' }],
     })
   const errors: FieldFault[] = []
-  for (const { event, payload, pointer } of events) {
+  let since = 0
+  for (const { event, payload, bytes, pointer } of events) {
+    if (since > inARow) {
+      await othersHaveTheirTurn()
+      since = 0
+    }
+    since += bytes
     const found = checks.get(event)?.differences(payload) ?? []
     // most are checked at once, and need no turn of the loop
     const faults = found instanceof Promise ? await found : found
