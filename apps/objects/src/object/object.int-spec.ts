@@ -3,6 +3,8 @@ import { objectLimits } from '#common/contract/object.schema.js'
 import type { Context } from '#common/kernel/context.js'
 import type { SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
+import { openAdmin } from '#common/testing/admin-connection.js'
+import { waitFor } from '#common/testing/wait-for.js'
 import { appCall, nodeCall, ObjectsUnderTest, ownerCall } from '../../../../test/support/objects-service.js'
 import { FanOut } from '../publish/fan-out.js'
 import { UnregisterService } from './unregister.service.js'
@@ -257,6 +259,22 @@ describe('updating', () => {
     ])
     expect(told).toEqual([{ payload: { ref: id, version: 2, concern: null } }])
     expect(await update(id, { receiver: url })).toMatchObject({ receiver_state: { status: 'active', reason: null } })
+  })
+})
+
+describe('pausing a receiver', () => {
+  it('is refused when it becomes a queue at the same moment', async () => {
+    const { id } = await register({ receiver: url })
+    const change = await openAdmin(objects.database.url)
+    await change.run(`BEGIN; UPDATE objects.objects SET receiver = '${JSON.stringify(queue)}' WHERE id = '${id}';
+      UPDATE objects.receivers SET kind = 'queue', due_at = NULL WHERE id = '${id}'`)
+    const pause = codeOf(objects.call('customObjects.pause', { ref: id }))
+    const waiting = () => objects.database.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+    await waitFor(async () => (await waiting()).length > 0, { what: 'the pause to wait' })
+    await change.run('COMMIT')
+    await change.close()
+    expect(await pause).toBe('receiver_unfit')
+    expect((await retrieve(id)).receiver_state).toMatchObject({ status: 'active' })
   })
 })
 

@@ -45,12 +45,15 @@ export class ReceiverService {
   }
 
   async #change(ctx: Context, ref: string, event: 'pause' | 'resume'): Promise<CustomObject> {
-    const { object } = await this.found.findSent(this.database, ref)
-    await this.writer.transact(ctx, async ({ tx }) => {
-      const [row] = await this.receivers.lock(tx, [object.id])
-      if (!row || row.status === receiverMachine.next(row.status, event)) return
+    const { id } = (await this.found.findSent(this.database, ref)).object
+    const object = await this.writer.transact(ctx, async ({ tx }) => {
+      const [row] = await this.receivers.lock(tx, [id])
+      // it may have become another one before the lock
+      const { object } = await this.found.findSent(tx, id)
+      if (!row || row.status === receiverMachine.next(row.status, event)) return object
       this.#apply(tx, row, event)
-      tx.afterCommit(() => this.wake.tell([object.id]))
+      tx.afterCommit(() => this.wake.tell([id]))
+      return object
     })
     return this.views.one(this.database, object)
   }
