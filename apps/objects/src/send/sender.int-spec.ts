@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { openAdmin } from '#common/testing/admin-connection.js'
 import { natsUrlAs } from '#common/testing/nats.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { retryDelays } from './retry.schedule.js'
@@ -193,28 +192,6 @@ describe('a delivery that fails', () => {
     receiver.answer = answers.status(204)
     sending.objects.clock.advance(6000)
     await sending.untilAcked('hook')
-  })
-
-  // what was noted of an acknowledged delivery would be sent again without an end: nothing new is acknowledged by its answer
-  it('leaves nothing to be tried when its owner acknowledges it in the same moment', async () => {
-    let answer = (): void => undefined
-    receiver.answer = (response) => {
-      answer = () => response.writeHead(500).end()
-    }
-    const { id } = await sending.hook('hook', receiver.url)
-    await sending.publish(1)
-    await waitFor(() => receiver.requests.length === 1)
-    const owner = await openAdmin(sending.objects.database.url)
-    await owner.run(`BEGIN; UPDATE objects.acks SET acked = '{[1,2)}', acked_count = 1 WHERE receiver_id = '${id}'`)
-    answer()
-    await waitFor(async () => {
-      const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-      return (await failures()).length === 1 || (await sending.objects.database.query(waiting)).length === 1
-    })
-    await owner.run('COMMIT')
-    await owner.close()
-    await waitFor(async () => (await sending.hold(id)).holder === null)
-    expect(await failures()).toEqual([])
   })
 
   it('that hangs ends after ten seconds, and says so', async () => {

@@ -1,7 +1,7 @@
 import type { Clock } from '#common/kernel/clock.js'
 import type { Reader } from '#common/kernel/database/tx.js'
 import type { Logger } from '#common/kernel/log.js'
-import { beginSpan } from '#common/kernel/trace/span.js'
+import { beginSpan, type Span } from '#common/kernel/trace/span.js'
 import { eventIdFor } from '../delivery/delivery.view.js'
 import { deliveryIdOf } from '../ids.js'
 import type { Carrier, Outcome, Outgoing } from './carrier.js'
@@ -167,12 +167,7 @@ export class Turn {
   async #carry(deliveries: readonly Outgoing[]): Promise<readonly Outcome[]> {
     const { carrier, log } = this.#parts
     const { id } = this.held
-    const spans = deliveries.map((delivery) =>
-      beginSpan(`deliver ${delivery.event}`, 'producer', delivery.traceparent ?? undefined, {
-        'messaging.message.id': delivery.id,
-        'svc.receiver': id,
-      }),
-    )
+    const spans = deliveries.map((delivery) => spanOf(delivery, id))
     const traced = deliveries.map((delivery, at) => ({ ...delivery, traceparent: spans[at]?.traceparent ?? null }))
     const outcomes = await carrier
       .carry(this.#standing as Standing, traced, this.#abort.signal)
@@ -180,7 +175,7 @@ export class Turn {
         log.warn({ err, receiver: id }, 'a receiver could not be sent to')
         return deliveries.map(() => unsent)
       })
-    for (const [at, span] of spans.entries()) span.end(errorOf(outcomes[at]))
+    for (const [at, span] of spans.entries()) span?.end(errorOf(outcomes[at]))
     return outcomes
   }
 
@@ -238,6 +233,15 @@ export class Turn {
 
 /** Of a delivery of which its carrier says nothing. */
 const unsent: Outcome = { kind: 'later', ms: restAfterFailures }
+
+/** A step of the trace that an event belongs to; of one without, none: each try of it says the same. */
+const spanOf = ({ id, event, traceparent }: Outgoing, receiver: string): Span | undefined =>
+  traceparent === null
+    ? undefined
+    : beginSpan(`deliver ${event}`, 'producer', traceparent, {
+        'messaging.message.id': id,
+        'svc.receiver': receiver,
+      })
 
 const errorOf = (outcome: Outcome | undefined): string | undefined =>
   outcome && 'error' in outcome ? outcome.error : undefined
