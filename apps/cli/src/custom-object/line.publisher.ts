@@ -48,6 +48,7 @@ export class LinePublisher {
           batch.push(this.#eventIn(line))
         } catch (error) {
           await this.#send(batch)
+          if (this.#published) this.out.note(`the ${this.#published} events before line ${this.#read} are published`)
           throw error
         }
         if (batch.length < most) continue

@@ -80,6 +80,7 @@ describe('svc custom-object publish', () => {
     wire.says(batch(accepted(1), accepted(2)))
     const { code, err } = await publish(['a', '--lines'], '1\n2\nthree\n4\n')
     expect([code, err]).toEqual([2, expect.stringContaining('line 3 is not JSON')])
+    expect(err).toContain('the 2 events before line 3 are published')
     expect(wire.only.body).toEqual({
       events: [
         { event: 'a', payload: 1 },
