@@ -2,7 +2,7 @@ import { contract, type OutputOf } from '#common/contract/index.js'
 import type { HandedEvent } from '#common/contract/object.internal.js'
 import type { Bus } from '#common/kernel/bus/bus.js'
 import { systemContext } from '#common/kernel/context.js'
-import { isSvcError } from '#common/kernel/errors.js'
+import { hasCode, isSvcError } from '#common/kernel/errors.js'
 
 const hand = contract['lifecycle.events.hand']
 export type HandOutcome = OutputOf<typeof hand>['outcomes'][number]['outcome'] | 'unfit'
@@ -75,8 +75,14 @@ export class EventHands {
         from += deliveries.length
       }
     } catch (error) {
+      if (handfuls.length > 1 && hasCode(error, 'internal')) return this.#settleEach(handfuls)
       for (const { reject } of handfuls) reject(error)
     }
+  }
+
+  /** Something in one of them breaks lifecycle: those of all other nodes need not wait for it. */
+  async #settleEach(handfuls: readonly Handful[]): Promise<void> {
+    for (const handful of handfuls) await this.#settle([handful])
   }
 
   async #ask(deliveries: readonly HandedEvent[]): Promise<HandOutcome[]> {
