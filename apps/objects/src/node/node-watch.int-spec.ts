@@ -212,16 +212,27 @@ describe('a root that takes the place of another', () => {
   })
 })
 
-describe('successions that are told in the wrong order', () => {
-  it('lead to the last of the line', async () => {
+describe('a succession', () => {
+  const succeed = (from: string, to: string) => {
+    const at = new Date(objects.clock.now() + 1000).toISOString()
+    return objects.call('objects.node.succeeded', { source_event: `${from} ${to}`, from, to, at })
+  }
+
+  // A root that watched the one before it would have watched itself, and would have been woken by its own reports for ever.
+  it('ends what the two watched of each other', async () => {
+    const [before, after] = await Promise.all([lifecycle.create(), lifecycle.create()])
+    await watch(before.id, after.id)
+    await watch(after.id, before.id)
+    expect(await succeed(before.id, after.id)).toEqual({ moved: 0 })
+    expect([await watchesOf(before.id), await watchesOf(after.id)]).toEqual([[], []])
+    expect([await watchers(before.id), await watchers(after.id)]).toEqual([0, 0])
+  })
+
+  it('told after the next one leads to the last of the line', async () => {
     const [sensor, board] = [await register(), await register(queue)]
     const [first, second, third] = await Promise.all([lifecycle.create(), lifecycle.create(), lifecycle.create()])
     await watch(first.id, sensor.id)
     await watch(board.id, first.id)
-    const succeed = (from: string, to: string) => {
-      const at = new Date(objects.clock.now() + 1000).toISOString()
-      return objects.call('objects.node.succeeded', { source_event: `${from} ${to}`, from, to, at })
-    }
     expect(await succeed(second.id, third.id)).toEqual({ moved: 0 })
     expect(await succeed(first.id, second.id)).toEqual({ moved: 2 })
     expect(await watchesOf(third.id)).toHaveLength(2)

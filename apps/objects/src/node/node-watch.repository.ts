@@ -65,12 +65,12 @@ export class NodeWatchRepository {
   }
 
   /**
-   * What one node watched, another watches; what both did, that one watches as it did. Of a watch that goes the source is told
-   * to have one watcher less. Answers how many have moved.
+   * What one node watched, another watches, but not itself; what both did, that one watches as it did. Of a watch that goes the
+   * source is told to have one watcher less. Answers how many have moved.
    */
   async moveWatcher(tx: Tx, from: string, to: string, by: By): Promise<number> {
     const moved = await tx.count(
-      `UPDATE objects.watches w SET watcher_id = $2 WHERE watcher_id = $1 AND created_at <= $3
+      `UPDATE objects.watches w SET watcher_id = $2 WHERE watcher_id = $1 AND source_id <> $2 AND created_at <= $3
          AND NOT EXISTS (SELECT FROM objects.watches o WHERE o.source_id = w.source_id AND o.watcher_id = $2)`,
       [from, to, by],
     )
@@ -78,10 +78,13 @@ export class NodeWatchRepository {
     return moved
   }
 
-  /** Who watched one node watches another; whoever watched both, watches that one as before. Answers how many have moved. */
+  /**
+   * Who watched one node watches another, but for that one itself; whoever watched both, watches that one as before. Answers how
+   * many have moved.
+   */
   async moveSource(tx: Tx, from: string, to: string, by: By): Promise<number> {
     const moved = await tx.count(
-      `UPDATE objects.watches w SET source_id = $2 WHERE source_id = $1 AND created_at <= $3
+      `UPDATE objects.watches w SET source_id = $2 WHERE source_id = $1 AND watcher_id <> $2 AND created_at <= $3
          AND NOT EXISTS (SELECT FROM objects.watches o WHERE o.source_id = $2 AND o.watcher_id = w.watcher_id)`,
       [from, to, by],
     )
