@@ -305,7 +305,8 @@ describe('several processes', () => {
     const { id } = await sending.hook('hook', receiver.url)
     await sending.publish(1)
     await waitFor(() => receiver.requests.length === 1)
-    const until = new Date(sending.objects.clock.now() + holdFor)
+    const itsHold = 60_000
+    const until = new Date(sending.objects.clock.now() + itsHold)
     await sending.objects.database.query(
       `UPDATE objects.receivers SET holder = 'another', held_until = '${until.toISOString()}' WHERE id = '${id}'`,
     )
@@ -316,7 +317,7 @@ describe('several processes', () => {
     expect(await failures()).toEqual([])
     expect(await sending.hold(id)).toMatchObject({ holder: 'another' })
     expect(receiver.requests).toHaveLength(1)
-    sending.objects.clock.advance(holdFor)
+    sending.objects.clock.advance(itsHold)
     await sending.untilAcked('hook')
     expect(sorted(arrived())).toEqual([1, 1, 2])
   })

@@ -10,8 +10,8 @@ import type { SendLedger } from './send.ledger.js'
 import type { SendRepository } from './send.repository.js'
 import { Turn } from './turn.js'
 
-/** Ms for which a receiver is held at a time, and after which its hold is renewed. */
-export const holdFor = 30_000
+/** Ms for which a receiver is held at a time: what a process dies over, or breaks off, rests for as long. */
+export const holdFor = 8000
 const renewEvery = holdFor / 3
 /** Ms after which it is looked for what is due, though nobody has said so. */
 const lookEvery = 5000
