@@ -1,5 +1,5 @@
 /** Boundaries as tests (style.md, point 13 of the house style): what may import what. */
-const anyTest = '[.](int-|e2e-)?spec[.]ts$'
+const anyTest = '[.]((int-|e2e-)?spec|fixture)[.]ts$'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {

@@ -140,7 +140,7 @@ describe('a round of clearing', () => {
     const make = () => transact((tx) => receivers.makeNode(tx, node))
     await make()
     const last = await deliver(objects, { source, receiver: node, count: 700 })
-    await transact((tx) => receivers.discard(tx, [node], new Date()))
+    await transact((tx) => receivers.discard(tx, [node], new Date(objects.clock.now())))
     await meanwhile()
     await make()
     expect(await receivers.pending(app.get(Database), node)).toBe(0)

@@ -1,4 +1,5 @@
 import type { Receiver } from '#common/contract/object.schema.js'
+import { systemClock } from '#common/kernel/clock.js'
 import { newId } from '#common/kernel/ids.js'
 import type { ObjectsUnderTest } from '../../../../test/support/objects-service.js'
 
@@ -41,7 +42,7 @@ export const deliver = async (
     source,
     receiver,
     count = 1,
-    at = new Date(),
+    at = new Date(systemClock.now()),
     payload = '{}',
     traceparent = null,
   }: {

@@ -1,7 +1,6 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { pino } from 'pino'
-import { systemClock } from '#common/kernel/clock.js'
+import { othersHadTheirTurn, systemClock } from '#common/kernel/clock.js'
 import { SchemaThread } from '#common/kernel/schema/schema.thread.js'
 import { requireDeclared } from './declared.check.js'
 import { givenEvents } from './given.event.js'
@@ -33,7 +32,7 @@ describe('a batch', () => {
       isOver = true
     })
     let turns = 0
-    for (; !isOver; turns += 1) await turn()
+    for (; !isOver; turns += 1) await othersHadTheirTurn()
     await checked
     expect(turns).toBeGreaterThanOrEqual(5)
   })

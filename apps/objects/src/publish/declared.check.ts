@@ -1,4 +1,4 @@
-import { setImmediate as othersHaveTheirTurn } from 'node:timers/promises'
+import { othersHadTheirTurn } from '#common/kernel/clock.js'
 import { type FieldFault, SvcError } from '#common/kernel/errors.js'
 import type { GivenEvent } from './given.event.js'
 import type { KnownObject } from './object.catalogs.js'
@@ -25,7 +25,7 @@ export const requireDeclared = async ({ name, checks }: KnownObject, events: rea
   let since = 0
   for (const { event, payload, bytes, pointer } of events) {
     if (since > inARow) {
-      await othersHaveTheirTurn()
+      await othersHadTheirTurn()
       since = 0
     }
     since += bytes

@@ -88,7 +88,7 @@ describe('a delivery to an address', () => {
     }
     const [request] = receiver.requests
     if (!request) throw new Error('nothing came')
-    expect(verified(request, key.secretsOf(to, new Date()).current)).toEqual({
+    expect(verified(request, key.secretsOf(to, new Date(clock.now())).current)).toEqual({
       id: sent.id,
       type: 'build.failed',
       timestamp: '2026-01-02T03:04:05.678Z',
@@ -116,8 +116,10 @@ describe('a delivery to an address', () => {
     await send(to)
     const [request] = receiver.requests
     if (!request) throw new Error('nothing came')
-    const { current } = key.secretsOf(to, new Date())
-    expect(() => verified(request, key.secretsOf({ ...to, secret: 2 }, new Date()).current)).toThrow('No matching')
+    const { current } = key.secretsOf(to, new Date(clock.now()))
+    expect(() => verified(request, key.secretsOf({ ...to, secret: 2 }, new Date(clock.now())).current)).toThrow(
+      'No matching',
+    )
     expect(() => verified({ ...request, body: request.body.replace('main', 'evil') }, current)).toThrow('No matching')
   })
 

@@ -35,6 +35,12 @@ export const pause = (clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     signal?.addEventListener('abort', finish, { once: true })
   })
 
+/** Resolves when whatever else waits for the event loop had its turn. */
+export const othersHadTheirTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+
 /** Exponential back-off with full jitter: a random wait up to `base · 2^attempt`, at most `cap` (all ms). */
 export const backoff = (attempt: number, base: number, cap: number, random: () => number = Math.random): number =>
   random() * Math.min(cap, base * 2 ** Math.min(attempt, 30))

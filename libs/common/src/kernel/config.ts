@@ -116,7 +116,8 @@ export const settings = z.strictObject({
 export type Settings = z.infer<typeof settings>
 
 /** Names that belong to clients and to the tests, not to the daemon. */
-const foreign = /^SVC_(TOKEN|TOKEN_FILE|NODE_ID|SCOPES|TEST_\w+|BROKER_MARK|JOB_MARK|DATA_MARK|CONFIG|DELIVERY_ID|EVENT)$/
+const foreign =
+  /^SVC_(TOKEN|TOKEN_FILE|NODE_ID|SCOPES|TEST_\w+|BROKER_MARK|JOB_MARK|DATA_MARK|CONFIG|DELIVERY_ID|EVENT)$/
 
 const readFile = (path: string): Record<string, unknown> => {
   if (!existsSync(path)) return {}
