@@ -15,7 +15,7 @@ const known = (schema: Record<string, unknown>): KnownObject => ({
   name: 'sensor',
   app_id: null,
   version: 1,
-  checks: new Map([['measured', new PayloadCheck(schema, thread)]]),
+  checks: new Map([['measured', new PayloadCheck(schema, thread, 'obj_1')]]),
   size: 1,
 })
 

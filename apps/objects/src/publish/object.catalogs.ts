@@ -65,7 +65,7 @@ export class ObjectCatalogs implements Running {
   }
 
   #keep(ref: string, { id, name, app_id, version, catalog }: ObjectRecord): KnownObject {
-    const checks = new Map(catalog.map((each) => [each.event, new PayloadCheck(each.payload_schema, this.thread)]))
+    const checks = new Map(catalog.map((each) => [each.event, new PayloadCheck(each.payload_schema, this.thread, id)]))
     const known = { id, name, app_id, version, checks, size: objectSize + JSON.stringify(catalog).length }
     this.#known.set(ref, known)
     this.#size += known.size

@@ -9,7 +9,7 @@ const thread = new SchemaThread(systemClock, pino({ level: 'silent' }))
 afterAll(() => thread.close())
 
 const differences = async (schema: Record<string, unknown>, value: unknown) =>
-  new PayloadCheck(schema, thread).differences({ value, text: JSON.stringify(value) })
+  new PayloadCheck(schema, thread, 'obj_1').differences({ value, text: JSON.stringify(value) })
 
 const node = (ref: string) => ({ properties: { below: { $ref: ref } } })
 
@@ -61,7 +61,7 @@ describe('a payload', () => {
   const schema = { type: 'object', properties: { 'a/b': { type: 'integer' }, c: { enum: ['x'] } }, required: ['c'] }
 
   it('that fits has no differences, at once', () => {
-    const check = new PayloadCheck(schema, thread)
+    const check = new PayloadCheck(schema, thread, 'obj_1')
     expect(check.differences({ value: { c: 'x' }, text: '{"c":"x"}' })).toEqual([])
   })
 
@@ -93,6 +93,20 @@ describe('a payload', () => {
     expect(await differences(hard, { at: '2026-01-01T00:00:00Z', tags: [1, 2] })).toEqual([])
     expect((await differences(hard, { at: 'x', tags: [1, 1] })).map(({ pointer }) => pointer)).toEqual(['/at', '/tags'])
   })
+
+  it('waits behind one check of another object whose payloads take for ever, not behind all of them', async () => {
+    const slow = new PayloadCheck({ pattern: '^(a+)+$' }, thread, 'obj_slow')
+    const value = `${'a'.repeat(40)}!`
+    const hostile = { value, text: JSON.stringify(value) }
+    const ends: string[] = []
+    const ended = (name: string) => () => ends.push(name)
+    const first = Array.from({ length: 3 }, () => Promise.resolve(slow.differences(hostile)).then(ended('slow')))
+    await Promise.resolve(
+      new PayloadCheck({ pattern: '^b$' }, thread, 'obj_1').differences({ value: 'b', text: '"b"' }),
+    ).then(ended('quick'))
+    await Promise.all(first)
+    expect(ends).toEqual(['slow', 'quick', 'slow', 'slow'])
+  }, 30_000)
 
   it.each([
     ['for a validator that answers later', { $async: true, type: 'string' }],

@@ -49,6 +49,8 @@ export class PayloadCheck {
   constructor(
     private readonly schema: Schema,
     private readonly thread: SchemaThread,
+    /** The object whose event it is. */
+    private readonly objectId: string,
   ) {}
 
   /**
@@ -68,7 +70,7 @@ export class PayloadCheck {
   }
 
   async #inThread({ value }: GivenPayload): Promise<readonly FieldFault[]> {
-    const answer = await this.thread.ask(this.schema, { given: value })
+    const answer = await this.thread.ask(this.schema, { given: value }, this.objectId)
     const whole = (message: string): FieldFault[] => [{ pointer: '', message }]
     if (!answer) return whole(`takes too long to check against the schema (more than ${schemaPatience} ms)`)
     if (answer.unusable !== undefined) return whole(`can't be checked: ${answer.unusable}`)

@@ -1,12 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../clock.js'
 import { SvcError } from '../errors.js'
+import { FairQueue } from '../fair-queue.js'
 import type { Logger } from '../log.js'
 import type { SchemaAnswer, SchemaQuestion } from './schema.worker.js'
 
 /** How long (ms) one check may take. */
 export const schemaPatience = 2000
-/** The first check of a thread starts it, which a busy machine does slowly (ms). */
+/** How long (ms) a thread may take to start, which a busy machine does slowly. */
 const startPatienceMs = 10_000
 /** A thread without work for this long (ms) is ended: most daemons never need one. */
 const idleMs = 60_000
@@ -14,6 +15,8 @@ const idleMs = 60_000
 const heapMiB = 64
 /** Checks that wait; more are refused, so that hostile schemas can't queue up. */
 const queueLimit = 100
+/** Of these, of one: its patterns may backtrack, and each check of them then takes all the time that it has. */
+const shareLimit = 20
 
 interface Waiting {
   readonly question: SchemaQuestion
@@ -29,7 +32,7 @@ const workerFile = new URL(`./schema.worker${import.meta.url.slice(import.meta.u
  * error, and never holds up the process.
  */
 export class SchemaThread {
-  private readonly waiting: Waiting[] = []
+  private readonly waiting = new FairQueue<Waiting>(queueLimit, shareLimit)
   private worker: Worker | undefined
   private asked: Waiting | undefined
   private callOff: () => void = () => undefined
@@ -44,14 +47,19 @@ export class SchemaThread {
    * Whether the schema can be used, and how the value misses it, when one is given. Answers undefined when the time or
    * the memory ran out.
    *
+   * @param whose for whom it is: many checks of one wait behind one of each other
    * @throws SvcError rate_limited when too many wait.
    */
-  async ask(schema: Record<string, unknown>, value?: { readonly given: unknown }): Promise<SchemaAnswer | undefined> {
-    if (this.waiting.length >= queueLimit) throw new SvcError('rate_limited', 'Too many schemas are being checked.')
+  ask(
+    schema: Record<string, unknown>,
+    value?: { readonly given: unknown },
+    whose = '',
+  ): Promise<SchemaAnswer | undefined> {
     this.count += 1
     const question = { id: this.count, schema, ...(value && { value }) }
-    return new Promise((settle) => {
-      this.waiting.push({ question, settle })
+    return new Promise((settle, refuse) => {
+      if (!this.waiting.add(whose, { question, settle }))
+        refuse(new SvcError('rate_limited', 'Too many schemas are being checked.'))
       this.next()
     })
   }
@@ -63,7 +71,7 @@ export class SchemaThread {
 
   private next(): void {
     if (this.asked) return
-    this.asked = this.waiting.shift()
+    this.asked = this.waiting.take()
     this.callOff()
     if (!this.asked) {
       this.callOff = this.clock.after(idleMs, () => this.drop())
@@ -82,13 +90,22 @@ export class SchemaThread {
       env: {},
       execArgv: [],
     })
-    worker.on('message', (answer: SchemaAnswer) => this.answered(worker, answer))
+    worker.on('message', (said: SchemaAnswer | 'ready') =>
+      said === 'ready' ? this.began(worker) : this.answered(worker, said),
+    )
     worker.on('error', (err) => {
       this.log.warn({ err }, 'the thread that checks schemas ended')
       this.answered(worker, undefined)
     })
     worker.unref()
     return worker
+  }
+
+  /** Its start is over: from here on it is the check that takes its time. */
+  private began(worker: Worker): void {
+    if (worker !== this.worker || !this.asked) return
+    this.callOff()
+    this.callOff = this.clock.after(schemaPatience, () => this.answered(worker, undefined))
   }
 
   private answered(worker: Worker, answer: SchemaAnswer | undefined): void {

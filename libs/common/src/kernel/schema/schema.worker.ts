@@ -65,3 +65,4 @@ const answer = ({ id, schema, value }: SchemaQuestion): SchemaAnswer => {
 }
 
 parentPort?.on('message', (question: SchemaQuestion) => parentPort?.postMessage(answer(question)))
+parentPort?.postMessage('ready')
