@@ -1,12 +1,10 @@
-import { type CallOf, contract, type LlmAnswer } from '#common/contract/index.js'
+import { contract, type LlmAnswer } from '#common/contract/index.js'
 import type { Bus } from '#common/kernel/bus/bus.js'
+import { CallRelay } from '#common/kernel/call-relay.js'
 import type { Clock } from '#common/kernel/clock.js'
-import { systemContext } from '#common/kernel/context.js'
 import type { Database } from '#common/kernel/database/database.js'
-import type { DueMessage, Outbox } from '#common/kernel/database/outbox.js'
-import { OutboxRelay } from '#common/kernel/database/outbox-relay.js'
+import type { Outbox } from '#common/kernel/database/outbox.js'
 import type { OutboxMessage } from '#common/kernel/database/tx.js'
-import { hasCode } from '#common/kernel/errors.js'
 import type { Logger } from '#common/kernel/log.js'
 
 const record = contract['lifecycle.usage.record']
@@ -34,42 +32,10 @@ export const usageMessage = (
   },
 })
 
-/** Hands the usage of finished calls to lifecycle, until it has said that it has it. */
-export class UsageRelay {
-  readonly #relay: OutboxRelay
-
-  constructor(
-    database: Database,
-    outbox: Outbox,
-    private readonly bus: Bus,
-    clock: Clock,
-    private readonly log: Logger,
-  ) {
-    this.#relay = new OutboxRelay({
-      reader: database,
-      outbox,
-      deliver: (message) => this.#deliver(message),
-      log,
-      clock,
-    })
-  }
-
-  start(): void {
-    this.#relay.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#relay.stop()
-  }
-
-  async #deliver(message: DueMessage): Promise<void> {
-    if (message.type !== record.name) throw new Error(`nobody knows how to deliver ${message.type}`)
-    try {
-      await this.bus.call(record, systemContext('models'), message.payload as CallOf<typeof record>)
-    } catch (error) {
-      // the node is gone, or the message can never be read: sending it again would not help
-      if (!hasCode(error, 'not_found', 'validation_failed')) throw error
-      this.log.error({ err: error, key: message.key }, 'the usage of a call was refused for good')
-    }
+/** Hands the usage of finished calls to lifecycle; one of a node that is gone is refused for good. */
+export class UsageRelay extends CallRelay<typeof record> {
+  constructor(database: Database, outbox: Outbox, bus: Bus, clock: Clock, log: Logger) {
+    const [final, refused] = [['not_found', 'validation_failed'] as const, 'the usage of a call was refused for good']
+    super({ operation: record, service: 'models', final, refused, database, outbox, bus, clock, log })
   }
 }
