@@ -2,7 +2,17 @@
 // The project's packages come from the lock (again whenever the lock changes); the three servers from Debian's packages
 // when this may be done, else the remedy is printed. Nothing else is downloaded.
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { hashFiles, root } from './files.mjs'
 
@@ -11,13 +21,57 @@ const stampFile = join(root, 'node_modules/.svc-lock')
 
 /** Node's packages as locked. Install scripts are refused, except the one that brings Node 24. Throws when npm fails. */
 export function installPackages() {
-  const wanted = hashFiles(['package-lock.json'])
-  if (existsSync(node) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) return
-  if (existsSync(node) && lockMatchesInstalled()) return writeFileSync(stampFile, wanted)
-  console.log('install: npm ci')
-  run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])
-  run('npm', ['rebuild', 'node', '--loglevel=error'])
-  writeFileSync(stampFile, wanted)
+  if (isInstalled()) return
+  // two at once would delete what the other one has just put there
+  alone(() => {
+    if (isInstalled()) return
+    const wanted = hashFiles(['package-lock.json'])
+    if (existsSync(node) && lockMatchesInstalled()) return writeFileSync(stampFile, wanted)
+    console.log('install: npm ci')
+    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])
+    run('npm', ['rebuild', 'node', '--loglevel=error'])
+    writeFileSync(stampFile, wanted)
+  })
+}
+
+function isInstalled() {
+  return (
+    existsSync(node) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === hashFiles(['package-lock.json'])
+  )
+}
+
+/** Runs the work while no other process of this checkout does; one that died is not waited for. */
+function alone(work) {
+  const lock = join(root, 'dist', '.install-lock')
+  mkdirSync(join(root, 'dist'), { recursive: true })
+  while (!takeLock(lock)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+  try {
+    work()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+/** Whether whoever took it has died; after so long no installation runs any more, whose process ever has that number. */
+function isLeft(lock) {
+  try {
+    if (Date.now() - statSync(lock).mtimeMs > 20 * 60_000) return true
+    process.kill(Number(readFileSync(lock, 'utf8')), 0)
+    return false
+  } catch (error) {
+    return error.code === 'ESRCH'
+  }
+}
+
+function takeLock(lock) {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
+  }
+  if (isLeft(lock)) rmSync(lock, { force: true })
+  return false
 }
 
 /**
