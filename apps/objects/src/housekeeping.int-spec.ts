@@ -10,11 +10,14 @@ import { ObjectsUnderTest } from '../../../test/support/objects-service.js'
 import { deliver, writeObject } from './delivery/delivery.fixture.js'
 import { Housekeeping } from './housekeeping.js'
 import { ReceiverRepository } from './object/receiver.repository.js'
+import { FanOut } from './publish/fan-out.js'
 import { RetentionRepository } from './retention.repository.js'
 
 let objects: ObjectsUnderTest
 beforeAll(async () => {
   objects = await ObjectsUnderTest.start({ settings: { SVC_KEEP_DELIVERIES_DAYS: 30 } })
+  // what a test says is on its way stays so
+  await objects.service.app.get(FanOut, { strict: false }).stop()
 })
 afterAll(() => objects.stop())
 
