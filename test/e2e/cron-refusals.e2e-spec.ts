@@ -89,8 +89,19 @@ describe('what could not be done is refused when it is armed:', () => {
     ['a message to a node that there is none of', () => ({ action: message(nobody) }), 404, 'not_found'],
     ['a node beneath one that there is none of', () => ({ action: program({ parent_id: nobody }) }), 404, 'not_found'],
     ['in the name of a node that there is none of', () => ({ owner_node_id: nobody }), 404, 'not_found'],
-    ['what a later daemon may do', () => ({ action: { type: 'publish' } }), 422, 'action_unavailable'],
-    ['a run', () => ({ action: { type: 'start_run', app: 'x' } }), 422, 'action_unavailable'],
+    ['an event of nobody', () => ({ action: { type: 'publish', event: 'e', payload: 1 } }), 422, 'validation_failed'],
+    [
+      'an event of an object that there is none of',
+      () => ({ action: { type: 'publish', ref: 'nothing', event: 'e', payload: 1 } }),
+      404,
+      'not_found',
+    ],
+    [
+      'a run, which a later daemon may start',
+      () => ({ action: { type: 'start_run', app: 'x' } }),
+      422,
+      'action_unavailable',
+    ],
     ['what nobody knows', () => ({ action: { type: 'dance' } }), 422, 'validation_failed'],
     ['a relative directory', () => ({ action: command({ cwd: 'here' }) }), 422, 'validation_failed'],
     ['no command', () => ({ action: command({ command: undefined }) }), 422, 'validation_failed'],
@@ -115,8 +126,8 @@ describe('what could not be done is refused when it is armed:', () => {
   })
 
   it('names the actions that there are', async () => {
-    const { body } = await arm({ action: { type: 'publish' } })
-    expect(body.available).toEqual(['message', 'create_node', 'bash'])
+    const { body } = await arm({ action: { type: 'start_run' } })
+    expect(body.available).toEqual(['message', 'create_node', 'bash', 'publish'])
   })
 
   it('a message to somebody else’s node, by a node', async () => {

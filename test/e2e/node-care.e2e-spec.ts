@@ -46,7 +46,7 @@ describe('nodes, by the command alone', () => {
     expect(await ok('canvas', 'watch', kept, '--by', watcher, '--passive')).toBe(
       `${watcher}  watches ${kept} (passive)\n`,
     )
-    expect(await ok('canvas', 'watches', kept)).toMatch(new RegExp(`watched by +${watcher} +passive`))
+    expect(await ok('canvas', 'watches', kept)).toMatch(new RegExp(`watched by +${watcher} +reports and end +passive`))
     const said = await ok('node', 'cancel', root)
     expect(said.trim().split('\n').sort()).toEqual(
       [
