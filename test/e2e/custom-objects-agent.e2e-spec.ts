@@ -1,9 +1,5 @@
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { MockModel } from '#common/testing/mock-model.js'
 import { waitFor } from '#common/testing/wait-for.js'
@@ -11,57 +7,18 @@ import type { Client, Node, NodeEvent } from '#sdk/index.js'
 import { run, svc } from '../support/command.js'
 import { TestDaemon } from '../support/daemon.js'
 import { Follower } from '../support/follower.js'
+import { OtlpReceiver } from '../support/otlp-receiver.js'
 
 const patience = { timeout: 60_000 }
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
 
-interface Span {
-  readonly traceId: string
-  readonly name: string
-}
-
-/** Where the daemon sends its spans: a collector of OpenTelemetry as far as it listens. */
-class Collector {
-  readonly spans: Span[] = []
-  readonly #server: Server
-
-  private constructor() {
-    this.#server = createServer((request, response) => {
-      void json(request).then((body) => {
-        const { resourceSpans } = body as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] }
-        for (const { scopeSpans } of resourceSpans) for (const { spans } of scopeSpans) this.spans.push(...spans)
-        response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
-      })
-    })
-  }
-
-  static async start(): Promise<Collector> {
-    const collector = new Collector()
-    await once(collector.#server.listen(0, '127.0.0.1'), 'listening')
-    return collector
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
-  }
-
-  namesOf(traceId: string): string[] {
-    return this.spans.filter((span) => span.traceId === traceId).map(({ name }) => name)
-  }
-
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
-  }
-}
-
 let daemon: TestDaemon
 let mock: MockModel
-let collector: Collector
+let collector: OtlpReceiver
 let client: Client
 let screen: Follower
 beforeAll(async () => {
-  ;[mock, collector] = await Promise.all([MockModel.start(), Collector.start()])
+  ;[mock, collector] = await Promise.all([MockModel.start(), OtlpReceiver.start()])
   daemon = await TestDaemon.start({ env: { SVC_BROKER_WARM: '0', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
   client = daemon.client({ timeout: 90_000 })
   await daemon.useModel(mock)
