@@ -56,6 +56,15 @@ describe('a daemon that is killed after a commit and before its answer', () => {
     await settings.run(`ALTER SYSTEM SET synchronous_standby_names = '${hold ? 'nobody' : ''}'`)
     await settings.run('SELECT pg_reload_conf()')
     await settings.close()
+    // the server takes it up a moment later; who comes new sees when it has
+    await waitFor(async () => {
+      const fresh = await stage.daemon.database()
+      const taken = await fresh.rows("SELECT 1 WHERE current_setting('synchronous_standby_names') = $1", [
+        hold ? 'nobody' : '',
+      ])
+      await fresh.close()
+      return taken.length === 1
+    })
   }
   afterEach(() => holdCommits(false))
 
