@@ -66,7 +66,8 @@ export const beginSpan = (
     },
     end: (error) => {
       if (error !== undefined) {
-        const [type, message] = isSvcError(error) ? [error.code, error.message] : ['internal', String(error)]
+        // what has no code of ours is `_OTHER`, as OpenTelemetry's conventions have it
+        const [type, message] = isSvcError(error) ? [error.code, error.message] : ['_OTHER', String(error)]
         span.setAttribute('error.type', type)
         span.setStatus({ code: SpanStatusCode.ERROR, message })
       }
