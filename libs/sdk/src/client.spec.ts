@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { cut, empty, json, problem, silence, WireServer } from '../../../test/support/wire-server.js'
@@ -144,6 +146,28 @@ describe('client', () => {
   it('says that something else listens when the answer is no JSON', async () => {
     wire.says((response) => response.end('<html>'))
     await expect(client.system.status()).rejects.toThrow(ResponseError)
+  })
+
+  it.each([
+    ['a redirect', (response: ServerResponse) => response.writeHead(307, { location: '/elsewhere' })],
+    ['no stream', (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' })],
+  ])('lets go of an answer that is %s, however long that goes on', async (_, begin) => {
+    const left: Promise<unknown>[] = []
+    // held here, or the garbage collector would let go of them
+    const kept: Response[] = []
+    const keeping: typeof fetch = async (...asked) => {
+      kept.push(await fetch(...asked))
+      return kept.at(-1) as Response
+    }
+    wire.says((response) => {
+      left.push(once(response, 'close'))
+      begin(response).write('and so on')
+    })
+    const reading = new Client({ baseUrl: wire.url, fetch: keeping })
+    const events = reading.stream('GET', '/v1/canvas/events', undefined, { maxRetries: 0 })
+    await expect(events[Symbol.asyncIterator]().next()).rejects.toThrow(ResponseError)
+    await Promise.all(left)
+    expect([left.length, kept.length]).toEqual([1, 1])
   })
 
   describe('its token', () => {

@@ -114,6 +114,7 @@ export class Transport {
       if (!response.ok) throw await failureOf(response)
       const type = response.headers.get('content-type') ?? ''
       if (!type.startsWith('text/event-stream') || !response.body) {
+        await letGo(response)
         throw new ResponseError(`expected a stream of events, got ${type || 'nothing'}`, response.status)
       }
       return response.body
@@ -137,6 +138,7 @@ export class Transport {
         ...body,
       })
       if (!isRedirect(response)) return response
+      await letGo(response)
     } catch (cause) {
       throw signal.aborted
         ? signal.reason
@@ -161,6 +163,11 @@ export class Transport {
 
 /** The daemon sends nobody elsewhere. A browser tells no more of such an answer than that it was one. */
 const isRedirect = ({ type, status }: Response): boolean => type === 'opaqueredirect' || (status >= 300 && status < 400)
+
+/** An answer that nobody reads would hold its connection, and with it a process that has nothing else to do. */
+const letGo = async ({ body }: Response): Promise<void> => {
+  await body?.cancel().catch(() => undefined)
+}
 
 const reasonOf = (cause: unknown): string => {
   const inner = (cause as { cause?: { code?: unknown } } | undefined)?.cause
