@@ -120,6 +120,7 @@ const registry: Provider[] = [
   built(
     RegisterService,
     Writer,
+    Database,
     ObjectRepository,
     ReceiverRepository,
     WatchedRepository,

@@ -13,7 +13,7 @@ const unregister = contract['customObjects.unregister']
 
 /**
  * Objects as far as they have tokens, which are kept here. The object comes first: who dies before its token is minted is
- * given it by the repetition under the same key.
+ * given it by the repetition under the same key, and so is the secret that deliveries are signed with: one answer has both.
  */
 @Injectable()
 export class ObjectHandlers implements HandlerGroup {
@@ -36,12 +36,14 @@ export class ObjectHandlers implements HandlerGroup {
     const request = { operation: register.name, input }
     await this.tokens.requireOwnKey(ctx, request)
     const appId = app === undefined ? null : await this.#appId(app)
-    const { existed: _, ...object } = await this.bus.call(contract['objects.object.register'], ctx, {
-      ...body,
-      app_id: appId,
-    })
+    // with notes of its own: what the caller is told of a repetition is decided by the token alone
+    const { existed: _, ...object } = await this.bus.call(
+      contract['objects.object.register'],
+      { ...ctx, notes: {} },
+      { ...body, app_id: appId },
+    )
     const token = await this.tokens.mint(ctx, request, object)
-    return { ...object, publish_token: token }
+    return { ...object, publish_token: token, signing_secret: token && object.signing_secret }
   }
 
   async #rotate(ctx: Context, input: InputOf<typeof rotate>): Promise<OutputOf<typeof rotate>> {

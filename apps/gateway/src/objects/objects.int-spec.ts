@@ -38,6 +38,7 @@ const tokensOf = (objectId: string) =>
     `SELECT revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) AS live FROM gateway.tokens WHERE object_ref = $1`,
     [objectId],
   )
+const replayed = ({ headers }: Answer): boolean => headers['idempotency-replayed'] !== undefined
 const live = async (objectId: string): Promise<number> => (await tokensOf(objectId)).filter((row) => row.live).length
 
 describe('registering an object', () => {
@@ -60,15 +61,36 @@ describe('registering an object', () => {
     const first = await register({ name }, keyed(key))
     const again = await register({ name }, keyed(key))
     expect(again.body).toEqual({ ...first.body, publish_token: null })
+    expect([first, again].map(replayed)).toEqual([false, true])
     expect(await live(first.body.id)).toBe(1)
   })
 
-  it('gives the repetition the token when the first try was lost before it was minted', async () => {
-    const [name, key] = [freshName(), newId('evt')]
+  it('gives the repetition both secrets when the first try was lost before its token was minted', async () => {
+    const [body, key] = [{ name: freshName(), receiver: { type: 'url', url: 'https://example.com/in' } }, newId('evt')]
     wire.loseAnswer()
-    expect((await register({ name }, keyed(key))).status).toBe(503)
-    const { body } = await register({ name }, keyed(key))
-    expect((await publish(body.publish_token, name)).status).toBe(202)
+    expect((await register(body, keyed(key))).status).toBe(503)
+    const first = await register(body, keyed(key))
+    expect((await publish(first.body.publish_token, body.name)).status).toBe(202)
+    expect([first.body.signing_secret, replayed(first)]).toEqual(['whsec_first', false])
+    const again = await register(body, keyed(key))
+    expect(again.body).toEqual({ ...first.body, publish_token: null, signing_secret: null })
+    expect(replayed(again)).toBe(true)
+  })
+
+  it('gives all secrets to one of two that come at once under one key', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const body = { name: freshName(), receiver: { type: 'url', url: 'https://example.com/in' } }
+      const key = newId('evt')
+      const twins = await Promise.all([register(body, keyed(key)), register(body, keyed(key))])
+      const [first, ...others] = twins.filter(
+        ({ status, headers }) => status === 201 && !headers['idempotency-replayed'],
+      )
+      expect(others).toEqual([])
+      expect(first?.body).toMatchObject({ publish_token: expect.any(String), signing_secret: 'whsec_first' })
+      const twin = twins.find((answer) => answer !== first) as Answer
+      if (twin.status === 201) expect(twin.body).toMatchObject({ publish_token: null, signing_secret: null })
+      else expect(twin.body.code).toBe('idempotency_in_progress')
+    }
   })
 
   it('leaves nothing behind when its key stands for another request', async () => {

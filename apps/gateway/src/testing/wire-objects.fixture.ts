@@ -48,14 +48,18 @@ export class WireObjects {
     this.#lost += 1
   }
 
-  #register({ idempotencyKey }: Context, { name, app_id, rotate }: InputOf<typeof register>): object {
+  #register({ idempotencyKey, notes }: Context, { name, app_id, rotate, receiver }: InputOf<typeof register>): object {
     const kept = idempotencyKey && this.#answers.get(idempotencyKey)
-    if (kept) return kept
+    if (kept) {
+      if (notes) notes.replayed = true
+      return kept
+    }
     const existing = this.#objects.find((object) => object.name === name && !object.deleted)
     if (existing && !rotate) throw new SvcError('already_exists')
     const object = existing ?? { id: newId('obj'), name, app_id, deleted: false }
     if (!existing) this.#objects.push(object)
-    const answer = { ...this.#shown(object), signing_secret: null, existed: existing !== undefined }
+    const signing_secret = receiver?.type === 'url' ? 'whsec_first' : null
+    const answer = { ...this.#shown(object), signing_secret, existed: existing !== undefined }
     if (idempotencyKey) this.#answers.set(idempotencyKey, answer)
     return this.#sent(answer)
   }

@@ -61,12 +61,12 @@ describe('registering', () => {
     expect([await retrieve(object.id), await retrieve(object.name)]).toEqual([object, object])
   })
 
-  it('once for its key; the secret is in the first answer alone', async () => {
+  it('once for its key; the secret is in its answers and nowhere else', async () => {
     const key = newId('evt')
     const name = freshName()
     const first = await register({ name, receiver: url }, keyed(key))
     expect(first.signing_secret).toMatch(/^whsec_/)
-    expect(await register({ name, receiver: url }, keyed(key))).toEqual({ ...first, signing_secret: null })
+    expect(await register({ name, receiver: url }, keyed(key))).toEqual(first)
     expect(await codeOf(register({ name, receiver: queue }, keyed(key)))).toBe('idempotency_key_reused')
     const kept = await objects.database.query<{ n: number }>(
       `SELECT count(*)::int AS n FROM objects.idempotency WHERE response::text LIKE '%${first.signing_secret}%'`,

@@ -2,6 +2,7 @@ import { idPattern, idPrefixes } from '#common/contract/common.schema.js'
 import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
 import type { Clock } from '#common/kernel/clock.js'
 import { actorRefOf, type Context } from '#common/kernel/context.js'
+import type { Database } from '#common/kernel/database/database.js'
 import type { Tx } from '#common/kernel/database/tx.js'
 import type { TxContext, Writer } from '#common/kernel/database/writer.js'
 import { isSvcError, SvcError } from '#common/kernel/errors.js'
@@ -32,6 +33,7 @@ const tier = 'normal' as const
 export class RegisterService {
   constructor(
     private readonly writer: Writer,
+    private readonly database: Database,
     private readonly objects: ObjectRepository,
     private readonly receivers: ReceiverRepository,
     private readonly watched: WatchedRepository,
@@ -45,25 +47,29 @@ export class RegisterService {
   ) {}
 
   /**
-   * The object with its receiver and its first watches, all or nothing. The secret is in the first answer alone.
+   * The object with its receiver and its first watches, all or nothing. A repetition has the secret too: the gateway, which
+   * knows whether the answer is the one that bears the token, keeps it back.
    *
    * @throws SvcError validation_failed, already_exists, not_found (what it is to watch), event_not_declared, quota_exceeded,
    * receiver_refused, receiver_unfit, catalog_incompatible, and those of a used key
    */
   async register(ctx: Context, input: Body): Promise<Registered> {
     const prepared = await this.#prepare(ctx, input)
-    let secret: string | null = null
-    const { value, replayed } = await this.writer.once(ctx, { operation: register.name, input }, async (within) => {
+    const { value } = await this.writer.once(ctx, { operation: register.name, input }, async (within) => {
       // thrown here, since a repetition is given its first answer whatever has changed since
       if ('refusal' in prepared) throw prepared.refusal
       const at = new Date(this.clock.now())
       const { row, existed } = await this.#settle(within, input, at)
       if (prepared.watches.length > 0)
         await this.watching.put(within, { kind: 'object', id: row.id }, prepared.watches, at)
-      secret = signs(row) ? this.key.secretsOf(row, at).current : null
-      return { ...(await this.views.one(within.tx, row)), signing_secret: null, existed }
+      return { ...(await this.views.one(within.tx, row)), existed }
     })
-    return replayed ? value : { ...value, signing_secret: secret }
+    return { ...value, signing_secret: await this.#secretOf(value.id) }
+  }
+
+  async #secretOf(id: string): Promise<string | null> {
+    const row = await this.objects.find(this.database, id)
+    return row && signs(row) ? this.key.secretsOf(row, new Date(this.clock.now())).current : null
   }
 
   async #prepare(ctx: Context, { name, catalog, receiver, watches }: Body): Promise<Prepared> {
