@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { isoTime, systemClock } from '#common/kernel/clock.js'
@@ -149,6 +149,50 @@ describeWithEngine('docker compose up --build --wait', () => {
     expect(ends[1]?.output).toBe('by a command\n')
     expect((await client.nodes.outcome(ends[0]?.node_id as string)).final_report?.body).toBe('by a node')
     expect(await daemon.restarts('scheduler')).toBeGreaterThan(before)
+  })
+
+  it('gives a consumer and a program each event of an object over a kill of what they pass through', async () => {
+    const client = await daemon.client()
+    const source = await client.customObjects.register({ name: 'build', catalog: [{ event: 'built' }] })
+    const watches = [{ source: 'build' }]
+    await client.customObjects.register({ name: 'consumer', watches, receiver: { type: 'queue' } })
+    const argv = ['sh', '-c', 'cat >> received; echo >> received']
+    await client.customObjects.register({
+      name: 'program',
+      watches,
+      receiver: { type: 'argv', argv, cwd: daemon.workDir },
+    })
+    const builds = [1, 2, 3, 4]
+    const stream = client.customObjects.receive('consumer', { maxRetries: 1000 })
+    const consumed = take(stream, ({ seq }) => seq === builds.length, { timeout: 300_000 })
+    consumed.catch(() => undefined) // told where it is waited for
+
+    const publisher = await daemon.client(source.publish_token ?? undefined)
+    for (const build of builds) {
+      const published = { event: 'built', payload: { build }, dedupe_key: `build ${build}` }
+      await publisher.customObjects.publish('build', published, { timeout: 120_000, maxRetries: 1000 })
+      const name = ['objects', 'gateway', 'host'][build - 1]
+      if (!name) continue
+      const before = await daemon.restarts(name)
+      await daemon.compose('exec', '-T', name, 'sh', '-c', 'kill -9 -1; kill 1')
+      await waitFor(async () => (await daemon.restarts(name)) > before, {
+        what: `a restart of ${name}`,
+        timeout: 120_000,
+      })
+    }
+
+    const inOrder = (await consumed).filter(({ seq }, at, all) => all.findIndex((one) => one.seq === seq) === at)
+    expect(inOrder.map(({ payload }) => payload)).toEqual(builds.map((build) => ({ build })))
+    const received = (): unknown[] =>
+      readFileSync(join(daemon.workDir, 'received'), 'utf8')
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line).data.build)
+    await waitFor(async () => (await client.customObjects.retrieve('program')).receiver_state?.pending === 0, {
+      what: 'the program to have taken all',
+      timeout: 120_000,
+    })
+    expect([...new Set(received())]).toEqual(builds)
   })
 
   it('lets each service into the database and onto the bus as itself, and lifecycle alone to the canvas', async () => {

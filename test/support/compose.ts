@@ -53,8 +53,9 @@ export class ComposeDaemon {
     return stdout.trim()
   }
 
-  async client(): Promise<Client> {
-    return new Client({ baseUrl: this.baseUrl, token: await this.token(), maxRetries: 20 })
+  /** With the owner's token unless another is given. */
+  async client(token?: string): Promise<Client> {
+    return new Client({ baseUrl: this.baseUrl, token: token ?? (await this.token()), maxRetries: 20 })
   }
 
   /** A model beside the services, at the name `mock`, that answers everything by way of `command`. */
