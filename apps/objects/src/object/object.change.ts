@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ObjectUpdate, Receiver } from '#common/contract/object.schema.js'
+import { type ObjectUpdate, objectLimits, type Receiver, type ReceiverChange } from '#common/contract/object.schema.js'
 import type { Tx } from '#common/kernel/database/tx.js'
 import { SvcError } from '#common/kernel/errors.js'
 import type { Acks } from '../delivery/ack.repository.js'
@@ -33,7 +33,7 @@ export class ObjectChange {
   async apply(
     tx: Tx,
     before: ObjectRecord,
-    { description, catalog, receiver }: ObjectChanges,
+    { description, catalog, receiver: asked }: ObjectChanges,
     { force, at }: { readonly force: boolean; readonly at: Date },
   ): Promise<ObjectRecord> {
     const changes: Partial<{ -readonly [K in keyof ObjectRecord]: ObjectRecord[K] }> = {}
@@ -43,6 +43,7 @@ export class ObjectChange {
       changes.catalog = catalog
       changes.catalog_version = before.catalog_version + 1
     }
+    const receiver = asked && settled(asked, before.receiver)
     if (receiver !== undefined && !isDeepStrictEqual(receiver, before.receiver)) {
       await this.#receive(tx, before, receiver, at)
       changes.receiver = receiver
@@ -74,6 +75,12 @@ export class ObjectChange {
     if (pending > 0) throw unfit(id, `${pending} deliveries to the object ${name} are not acknowledged.`)
   }
 }
+
+/** A receiver that is asked for, with as many that may wait as before where none are named. */
+const settled = (asked: ReceiverChange, before: Receiver | null): Receiver => ({
+  ...asked,
+  max_pending: asked.max_pending ?? before?.max_pending ?? objectLimits.pending,
+})
 
 const unfit = (id: string, message: string): SvcError =>
   new SvcError('receiver_unfit', message, { resource: 'object', id })

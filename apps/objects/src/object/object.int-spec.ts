@@ -249,6 +249,26 @@ describe('updating', () => {
     expect(await codeOf(update(watcher.id, { receiver: null }))).toBe('receiver_unfit')
   })
 
+  // A new address once let a consumer that was meant to hold 5 hold 100,000.
+  it('leaves how many may wait as it is, unless it is named', async () => {
+    const { id } = await register({ receiver: { ...url, max_pending: 5 } })
+    const pendingOf = async (receiver: object | null) => (await update(id, { receiver })).receiver?.max_pending
+    const { max_pending: _, ...elsewhere } = { ...url, url: 'https://example.com/new' }
+    expect(await pendingOf(elsewhere)).toBe(5)
+    expect(await pendingOf({ type: 'queue' })).toBe(5)
+    expect(await pendingOf({ type: 'queue', max_pending: 6 })).toBe(6)
+    expect(await pendingOf(elsewhere)).toBe(6)
+    expect(await pendingOf(null)).toBeUndefined()
+    expect(await pendingOf({ type: 'queue' })).toBe(objectLimits.pending)
+    expect((await register({ receiver: { type: 'queue' } })).receiver?.max_pending).toBe(objectLimits.pending)
+  })
+
+  it('by a registration with `rotate` brings how many may wait to the default of a body that names none', async () => {
+    const { name } = await register({ receiver: { ...queue, max_pending: 5 } })
+    const { receiver } = await register({ name, rotate: true, receiver: { type: 'queue' } })
+    expect(receiver?.max_pending).toBe(objectLimits.pending)
+  })
+
   // Nobody could resume a receiver that was taken away, nor get rid of the call for a person that its pause had raised.
   it.each([null, queue])('that takes away a paused receiver ends the pause: %p', async (receiver) => {
     const { id } = await register({ receiver: url })

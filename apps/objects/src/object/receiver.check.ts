@@ -1,7 +1,7 @@
-import type { Receiver } from '#common/contract/object.schema.js'
+import type { ReceiverChange } from '#common/contract/object.schema.js'
 import { requireAllowedUrl } from '../send/address.js'
 
 /** @throws SvcError receiver_refused for an address that nothing may be sent to */
-export const requireAllowed = (receiver: Receiver | null | undefined): void => {
+export const requireAllowed = (receiver: ReceiverChange | null | undefined): void => {
   if (receiver?.type === 'url') requireAllowedUrl(receiver.url, receiver.allow_private)
 }

@@ -48,8 +48,11 @@ export type DeclaredEvent = z.infer<typeof declaredEvent>
 
 const catalog = z.array(declaredEvent).max(objectLimits.events).meta({ description: 'Events that it may publish' })
 
-const maxPending = z.int().min(1).max(objectLimits.pendingAtMost).default(objectLimits.pending).meta({
-  description: 'Unacknowledged deliveries that may wait for it; then what it watches can publish no more',
+const pendingBound = z.int().min(1).max(objectLimits.pendingAtMost)
+const boundSays = 'Unacknowledged deliveries that may wait for it; then what it watches can publish no more'
+const maxPending = pendingBound.default(objectLimits.pending).meta({ description: boundSays })
+const keptPending = pendingBound.optional().meta({
+  description: `${boundSays}. Left out: as many as before, ${objectLimits.pending} where there was no receiver`,
 })
 
 const httpUrl = z
@@ -69,16 +72,16 @@ const argument = z
   .max(8192)
   .refine((text) => !text.includes('\0'), 'may not hold the character U+0000')
 
-export const receiver = z
-  .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('queue'), max_pending: maxPending }),
+const receiverWith = <Bound extends z.ZodType>(max_pending: Bound) =>
+  z.discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('queue'), max_pending }),
     z.strictObject({
       type: z.literal('url'),
       url: httpUrl,
       allow_private: z.boolean().default(false).meta({
         description: 'Whether it may be at an address of this machine or of a private network',
       }),
-      max_pending: maxPending,
+      max_pending,
     }),
     z.strictObject({
       type: z.literal('argv'),
@@ -90,11 +93,17 @@ export const receiver = z
         .meta({ description: 'Program and arguments; it is given the event as JSON on its standard input' }),
       cwd: absolutePath.optional(),
       env: z.record(z.string().regex(/^[A-Za-z_]\w{0,127}$/), argument).optional(),
-      max_pending: maxPending,
+      max_pending,
     }),
   ])
-  .meta({ id: 'Receiver', description: 'How what it watches reaches it: pulled by a consumer, or sent by the daemon' })
+
+const receiverSays = 'How what it watches reaches it: pulled by a consumer, or sent by the daemon'
+export const receiver = receiverWith(maxPending).meta({ id: 'Receiver', description: receiverSays })
 export type Receiver = z.infer<typeof receiver>
+
+/** Of an object that may have one already: how many may wait stays, unless it is named. */
+export const receiverChange = receiverWith(keptPending).meta({ id: 'ReceiverChange', description: receiverSays })
+export type ReceiverChange = z.infer<typeof receiverChange>
 
 /** Why nothing is sent to a receiver. `gone`: it answered 410. `dead`: one delivery ran out of tries. */
 export const holdReasons = ['asked', 'gone', 'dead'] as const
@@ -144,7 +153,7 @@ export type ObjectBody = z.infer<typeof objectBody>
 export const objectUpdate = z.strictObject({
   description: z.string().max(4000).optional(),
   catalog: catalog.optional(),
-  receiver: receiver.nullable().optional(),
+  receiver: receiverChange.nullable().optional(),
   if_match: z.int().optional().meta({ description: 'The version that this was decided on; another one is refused' }),
   force: z.boolean().default(false).meta({ description: 'Make a change of the catalog although it is incompatible' }),
 })

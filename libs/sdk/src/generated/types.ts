@@ -2230,7 +2230,7 @@ export interface ObjectUpdate {
   description?: string
   /** Events that it may publish; at most 100 entries. */
   catalog?: DeclaredEventInput[]
-  receiver?: ReceiverInput | null
+  receiver?: ReceiverChange | null
   /** The version that this was decided on; another one is refused. */
   if_match?: number
   /** Make a change of the catalog although it is incompatible; default false. */
@@ -2411,6 +2411,30 @@ export type Receiver = {
   env?: Record<string, string>
   /** Unacknowledged deliveries that may wait for it; then what it watches can publish no more; 1 to 1000000; default 100000. */
   max_pending: number
+}
+
+/** How what it watches reaches it: pulled by a consumer, or sent by the daemon. */
+export type ReceiverChange = {
+  type: 'queue'
+  /** Unacknowledged deliveries that may wait for it; then what it watches can publish no more. Left out: as many as before, 100000 where there was no receiver; 1 to 1000000. */
+  max_pending?: number
+} | {
+  type: 'url'
+  /** At most 2048 characters. */
+  url: string
+  /** Whether it may be at an address of this machine or of a private network; default false. */
+  allow_private?: boolean
+  /** Unacknowledged deliveries that may wait for it; then what it watches can publish no more. Left out: as many as before, 100000 where there was no receiver; 1 to 1000000. */
+  max_pending?: number
+} | {
+  type: 'argv'
+  /** Program and arguments; it is given the event as JSON on its standard input; 1 to 64 entries. */
+  argv: string[]
+  /** 1 to 4096 characters. */
+  cwd?: string
+  env?: Record<string, string>
+  /** Unacknowledged deliveries that may wait for it; then what it watches can publish no more. Left out: as many as before, 100000 where there was no receiver; 1 to 1000000. */
+  max_pending?: number
 }
 
 /** How what it watches reaches it: pulled by a consumer, or sent by the daemon. */
