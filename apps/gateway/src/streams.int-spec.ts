@@ -294,6 +294,26 @@ describe('a stream that a service answers', () => {
     expect(JSON.parse(await textOf(await ask('application/json')))).toEqual({ content: [], finish_reason: 'stop' })
   })
 
+  it('is canceled there when there is no room for it any more once it comes', async () => {
+    const taken = Promise.withResolvers<void>()
+    const asked = Promise.withResolvers<AbortSignal>()
+    wire.answers['llm.call'] = async ({ signal }) => {
+      asked.resolve(signal)
+      await taken.promise
+      return (async function* () {
+        yield { type: 'text', text: 'Hel' }
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      })()
+    }
+    const answer = ask('text/event-stream')
+    const signal = await asked.promise
+    await Promise.all(Array.from({ length: 20 }, () => watch(`/v1/nodes/${node}/events`)))
+    taken.resolve()
+    expect((await answer).statusCode).toBe(429)
+    await waitFor(() => signal.aborted)
+    delete wire.answers['llm.call']
+  })
+
   it('is refused as any request is, and fails later with a last error event', async () => {
     wire.answers['llm.call'] = async () => {
       throw new SvcError('model_not_configured')

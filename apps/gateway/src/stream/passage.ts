@@ -7,6 +7,7 @@ import type { Context } from '#common/kernel/context.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { problemOf } from '../http/problem.js'
 import { type FrameParts, frameOf } from './frames.js'
+import type { SseClient } from './sse.client.js'
 import { SseClients } from './sse.clients.js'
 
 /** An item says its own type, unless the contract says how all of them are framed. */
@@ -32,9 +33,9 @@ export class Passage {
     if (counted) this.clients.requireRoom()
     const { deadline: _, ...endless } = ctx
     const items = this.bus.stream(entry, entry.timeout === undefined ? endless : ctx, input)
-    await items.opened()
-    const client = this.clients.open(reply, counted)
     const leave = (): void => void items.return()
+    await items.opened()
+    const client = this.#open(reply, counted, leave)
     client.over.signal.addEventListener('abort', leave, { once: true })
     try {
       for await (const item of items) {
@@ -43,6 +44,16 @@ export class Passage {
       client.end('complete')
     } catch (error) {
       client.fail(frameOf({ event: 'error', data: problemOf(error, ctx.requestId).body }))
+    }
+  }
+
+  /** Others may have taken the room while the stream was being opened, which then nobody reads. */
+  #open(reply: FastifyReply, counted: boolean, leave: () => void): SseClient {
+    try {
+      return this.clients.open(reply, counted)
+    } catch (error) {
+      leave()
+      throw error
     }
   }
 
