@@ -1,7 +1,7 @@
 import type { LedgerEntry } from '#common/contract/ledger.operations.js'
 import { isoTime } from '#common/kernel/clock.js'
 import { deliveryIdOf } from '../ids.js'
-import type { FailureRow, RefusalRow, RestingRow } from './ledger.repository.js'
+import type { FailureRow, HeldRow, RefusalRow, RestingRow } from './ledger.repository.js'
 
 const objectIdOf = (id: string): string | null => (id.startsWith('obj_') ? id : null)
 const nodeIdOf = (id: string): string | null => (id.startsWith('node_') ? id : null)
@@ -76,11 +76,45 @@ export const restingEntry = ({ receiver_id: id, ...row }: RestingRow): LedgerEnt
   action: null,
 })
 
-const fullOnes: Readonly<Record<RefusalRow['kind'], string>> = {
-  queue: 'acknowledge what waits there',
-  url: 'see why it takes nothing',
-  argv: 'see why it takes nothing',
-  node: 'it takes no more mail',
+const pauses: Readonly<Record<HeldRow['reason'], string>> = {
+  asked: 'by hand',
+  gone: 'when its address answered 410 (gone)',
+  dead: 'when a delivery ran out of tries',
+}
+
+/** What waits for a paused receiver and was never tried, all of it in one line. */
+export const heldEntry = ({ receiver_id: id, ...row }: HeldRow): LedgerEntry => ({
+  id,
+  kind: 'delivery',
+  state: 'waiting',
+  cause: 'paused',
+  message: `${row.waiting} ${row.waiting === 1 ? 'delivery' : 'deliveries'} not tried: the receiver was paused at ${isoTime(row.paused_at.getTime())}, ${pauses[row.reason]}, and is sent nothing until it is resumed.`,
+  at: isoTime(row.noted_at.getTime()),
+  planned_at: isoTime(row.first_at.getTime()),
+  happened_at: null,
+  lateness_ms: null,
+  count: row.waiting,
+  cron_id: null,
+  node_id: nodeIdOf(id),
+  request_id: null,
+  object_id: objectIdOf(id),
+  name: row.name,
+  app_id: row.app_id,
+  action: resume(id),
+})
+
+const ways: Readonly<Record<RefusalRow['kind'], string>> = {
+  queue: 'Acknowledge what waits there, or raise its max_pending.',
+  url: 'See why it takes nothing, or raise its max_pending.',
+  argv: 'See why it takes nothing, or raise its max_pending.',
+  node: 'It takes no more mail until it has read some.',
+}
+
+const refusalMessage = ({ count, name, receiver_id, kind, full }: RefusalRow): string => {
+  const refused = `${times(count, 'publication')} refused, since ${name ?? receiver_id}`
+  return full
+    ? `${refused} has as many unacknowledged deliveries as it may have. ${ways[kind]}`
+    : `${refused} had as many unacknowledged deliveries as it may have. It has room again: publish again what is still to be told.`
 }
 
 /** Publications that were refused, all of one source for one receiver: a line that grows. */
@@ -89,7 +123,7 @@ export const refusalEntry = (row: RefusalRow): LedgerEntry => ({
   kind: 'delivery',
   state: 'omitted',
   cause: 'queue_full',
-  message: `${times(row.count, 'publication')} refused, since ${row.name ?? row.receiver_id} has as many unacknowledged deliveries as it may have: ${fullOnes[row.kind]}, or raise its max_pending.`,
+  message: refusalMessage(row),
   at: isoTime(row.last_at.getTime()),
   planned_at: isoTime(row.first_at.getTime()),
   happened_at: null,
@@ -101,5 +135,5 @@ export const refusalEntry = (row: RefusalRow): LedgerEntry => ({
   object_id: objectIdOf(row.source_id),
   name: row.source_name,
   app_id: row.app_id,
-  action: row.kind !== 'node' && row.reason !== null ? resume(row.receiver_id) : null,
+  action: row.full && row.kind !== 'node' && row.reason !== null ? resume(row.receiver_id) : null,
 })

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { LedgerEntry } from '#common/contract/ledger.operations.js'
 import type { Receiver } from '#common/contract/object.schema.js'
-import type { Context } from '#common/kernel/context.js'
+import { type Context, systemContext } from '#common/kernel/context.js'
+import { Database } from '#common/kernel/database/database.js'
+import { Writer } from '#common/kernel/database/writer.js'
 import { newId } from '#common/kernel/ids.js'
 import { appCall, nodeCall, ObjectsUnderTest } from '../../../../test/support/objects-service.js'
+import { Acks } from '../delivery/ack.repository.js'
 import { deliver, writeObject } from '../delivery/delivery.fixture.js'
 import { deliveryIdOf } from '../ids.js'
 
@@ -38,6 +41,18 @@ const fail = (seq: number, state: 'failed' | 'dead', noted: Date, id = sink.id) 
        'the answer was 500', $4, $4)`,
     [id, seq, state, noted],
   )
+const pause = (id: string, when: Date, reason: 'asked' | 'gone' | 'dead') =>
+  objects.database.query(`UPDATE objects.receivers SET status = 'paused', reason = $2, paused_at = $3 WHERE id = $1`, [
+    id,
+    reason,
+    when,
+  ])
+const acknowledge = (id: string, ...seqs: number[]) =>
+  objects.service.app
+    .get(Writer, { strict: false })
+    .transact(systemContext('objects'), ({ tx }) =>
+      objects.service.app.get(Acks, { strict: false }).acknowledge(tx, id, seqs),
+    )
 const refuse = (from: string, receiver: string, last: Date, count: number) =>
   objects.database.query('INSERT INTO objects.refusals VALUES ($1, $2, $3, $4, $5)', [
     from,
@@ -48,6 +63,40 @@ const refuse = (from: string, receiver: string, last: Date, count: number) =>
   ])
 const read = async (input: Record<string, unknown> = {}, ctx?: Context): Promise<LedgerEntry[]> =>
   (await objects.call('objects.ledger.read', { limit: 200, before: null, ...input }, ctx)).entries
+/** How the prepared statements of the service that contain a text reach their rows. */
+const plansOf = async (part: string): Promise<string[]> => {
+  const database = objects.service.app.get(Database, { strict: false })
+  const clients = await Promise.all(Array.from({ length: 8 }, () => database.connect()))
+  const plans = new Map<string, string>()
+  try {
+    for (const client of clients) {
+      const { rows } = await client.query<{ name: string; statement: string; places: number }>(
+        `SELECT name, statement, cardinality(parameter_types) AS places FROM pg_prepared_statements
+          WHERE position($1 IN statement) > 0 AND statement NOT LIKE '%pg_prepared_statements%'`,
+        [part],
+      )
+      for (const { name, statement, places } of rows) {
+        const plan = await client.query<{ 'QUERY PLAN': string }>(
+          `EXPLAIN (COSTS off) EXECUTE ${name}(${Array(places).fill('NULL').join(', ')})`,
+        )
+        plans.set(statement, plan.rows.map((row) => row['QUERY PLAN']).join('\n'))
+      }
+    }
+  } finally {
+    for (const client of clients) client.release()
+  }
+  return [...plans.values()]
+}
+/** All entries, so many at a time. */
+const pages = async (input: Record<string, unknown>, limit: number): Promise<LedgerEntry[]> => {
+  const seen: LedgerEntry[] = []
+  for (let before: unknown = null; ; ) {
+    const page = await read({ ...input, before, limit })
+    if (page.length === 0) return seen
+    seen.push(...page)
+    before = { at: page.at(-1)?.at, id: page.at(-1)?.id }
+  }
+}
 const dlv = (seq: number): string => deliveryIdOf(sink.id, seq)
 const ids = (entries: readonly LedgerEntry[]): string[] => entries.map(({ id }) => id)
 
@@ -75,7 +124,7 @@ describe('the ledger of deliveries', () => {
     })
     expect(refused).toMatchObject({
       message:
-        '7 publications refused, since queue has as many unacknowledged deliveries as it may have: acknowledge what waits there, or raise its max_pending.',
+        '7 publications refused, since queue had as many unacknowledged deliveries as it may have. It has room again: publish again what is still to be told.',
       count: 7,
       object_id: source.id,
       name: 'source',
@@ -103,7 +152,18 @@ describe('the ledger of deliveries', () => {
     expect(await read({ object_id: paused.id })).toMatchObject([
       { cause: 'paused', action: { path: `/v1/custom-objects/${paused.id}/resume` } },
     ])
-    await objects.database.query('DELETE FROM objects.failures WHERE receiver_id = $1', [paused.id])
+    await acknowledge(paused.id, 1)
+  })
+
+  it('says how to make room for as long as the receiver is full', async () => {
+    await objects.database.query('INSERT INTO objects.full_receivers VALUES ($1, now())', [queue.id])
+    expect(await read({ state: 'omitted' })).toMatchObject([
+      {
+        message:
+          '7 publications refused, since queue has as many unacknowledged deliveries as it may have. Acknowledge what waits there, or raise its max_pending.',
+      },
+    ])
+    await objects.database.query('DELETE FROM objects.full_receivers WHERE receiver_id = $1', [queue.id])
   })
 
   it('is confined to a kind, a state, an object and a moment', async () => {
@@ -126,14 +186,7 @@ describe('the ledger of deliveries', () => {
     const whole = await read({ app_id: 'many' })
     expect(whole).toHaveLength(30)
     for (const limit of [1, 4, 30]) {
-      const seen: LedgerEntry[] = []
-      for (let before: unknown = null; ; ) {
-        const page = await read({ app_id: 'many', before, limit })
-        if (page.length === 0) break
-        seen.push(...page)
-        before = { at: page.at(-1)?.at, id: page.at(-1)?.id }
-      }
-      expect(seen).toEqual(whole)
+      expect(await pages({ app_id: 'many' }, limit)).toEqual(whole)
     }
     const moment = at(5).toISOString()
     expect(await read({ app_id: 'many', before: { at: moment, id: 'a' } })).toEqual([])
@@ -158,6 +211,121 @@ describe('the ledger of deliveries', () => {
   })
 })
 
+describe('what waits for a paused receiver and was never tried', () => {
+  it('is one entry of the receiver, which counts none that has an entry of its own and none that is acknowledged', async () => {
+    const gone = await writeObject(objects, { receiver: url, name: 'gone-one' })
+    await deliver(objects, { source: source.id, receiver: gone.id, count: 3, at: at(20) })
+    await deliver(objects, { source: source.id, receiver: gone.id, count: 4, at: at(22) })
+    await pause(gone.id, at(21), 'gone')
+    await fail(1, 'failed', at(21), gone.id)
+    await fail(3, 'dead', at(21), gone.id)
+    await acknowledge(gone.id, 2, 7)
+    const [waiting, ...tried] = await read({ object_id: gone.id })
+    expect(waiting).toEqual({
+      id: gone.id,
+      kind: 'delivery',
+      state: 'waiting',
+      cause: 'paused',
+      message:
+        '3 deliveries not tried: the receiver was paused at 2026-01-01T00:21:00.000Z, when its address answered 410 (gone), and is sent nothing until it is resumed.',
+      at: at(22).toISOString(),
+      planned_at: at(22).toISOString(),
+      happened_at: null,
+      lateness_ms: null,
+      count: 3,
+      cron_id: null,
+      node_id: null,
+      request_id: null,
+      object_id: gone.id,
+      name: 'gone-one',
+      app_id: null,
+      action: {
+        method: 'POST',
+        path: `/v1/custom-objects/${gone.id}/resume`,
+        command: `svc custom-object resume ${gone.id}`,
+      },
+    })
+    expect(ids(tried)).toEqual(
+      [3, 1]
+        .map((seq) => deliveryIdOf(gone.id, seq))
+        .toSorted()
+        .reverse(),
+    )
+    await acknowledge(gone.id, 4, 5, 6)
+    expect(await read({ object_id: gone.id })).toHaveLength(2)
+  })
+
+  it('is told since when the oldest waits, and is new while more comes', async () => {
+    const asked = await writeObject(objects, { receiver: url, appId: 'hand' })
+    await deliver(objects, { source: source.id, receiver: asked.id, at: at(30) })
+    await pause(asked.id, at(31), 'asked')
+    expect(await read({ app_id: 'hand', state: 'waiting' })).toMatchObject([
+      {
+        message:
+          '1 delivery not tried: the receiver was paused at 2026-01-01T00:31:00.000Z, by hand, and is sent nothing until it is resumed.',
+        planned_at: at(30).toISOString(),
+        at: at(31).toISOString(),
+        count: 1,
+      },
+    ])
+    expect(await read({ app_id: 'hand', since: at(32).toISOString() })).toEqual([])
+    await deliver(objects, { source: source.id, receiver: asked.id, at: at(33) })
+    expect(await read({ app_id: 'hand', since: at(32).toISOString() })).toMatchObject([
+      { planned_at: at(30).toISOString(), at: at(33).toISOString(), count: 2 },
+    ])
+    expect(await read({ app_id: 'hand', state: 'failed' })).toEqual([])
+    expect(await read({ app_id: 'hand' }, appCall('other'))).toEqual([])
+    expect(await read({}, appCall('hand'))).toHaveLength(1)
+  })
+
+  it('is not there where nothing waits, and goes when the receiver is resumed', async () => {
+    const empty = await writeObject(objects, { receiver: url, appId: 'empty' })
+    await pause(empty.id, at(40), 'asked')
+    expect(await read({ app_id: 'empty' })).toEqual([])
+    await deliver(objects, { source: source.id, receiver: empty.id, at: at(41) })
+    expect(await read({ app_id: 'empty' })).toHaveLength(1)
+    await objects.database.query(
+      `UPDATE objects.receivers SET status = 'active', reason = NULL, paused_at = NULL WHERE id = $1`,
+      [empty.id],
+    )
+    expect(await read({ app_id: 'empty' })).toEqual([])
+  })
+
+  it('is paged with the other entries, also among many of one moment', async () => {
+    for (let n = 0; n < 12; n += 1) {
+      const { id } = await writeObject(objects, { receiver: url, appId: 'paged' })
+      await deliver(objects, { source: source.id, receiver: id, count: 2, at: at(n < 8 ? 50 : 51) })
+      await pause(id, at(50), 'asked')
+      await fail(1, n % 2 ? 'dead' : 'failed', at(50), id)
+    }
+    const whole = await read({ app_id: 'paged' })
+    expect(whole).toHaveLength(24)
+    expect(
+      whole.filter(({ count, cause, id }) => cause === 'paused' && count === 1 && id.startsWith('obj_')),
+    ).toHaveLength(12)
+    for (const limit of [1, 5, 24]) expect(await pages({ app_id: 'paged' }, limit)).toEqual(whole)
+  })
+
+  it('is read by the index of the paused ones, however many receivers there are', async () => {
+    await objects.database.query(
+      `WITH ids AS (SELECT 'obj_idle_' || n AS id FROM generate_series(1, 20000) n),
+            r AS (INSERT INTO objects.receivers (id, kind, max_pending) SELECT id, 'url', 10 FROM ids)
+       INSERT INTO objects.acks (receiver_id) SELECT id FROM ids`,
+    )
+    await objects.database.query('ANALYZE objects.receivers, objects.acks')
+    await read({ app_id: 'hand' })
+    await read({ app_id: 'hand', before: { at: at(90).toISOString(), id: 'z' } })
+    const plans = await plansOf('paused_at IS NOT NULL OFFSET')
+    expect(plans.length).toBeGreaterThanOrEqual(3)
+    for (const plan of plans) {
+      expect(plan).toContain('using receivers_paused_at_idx')
+      expect(plan).not.toMatch(/Seq Scan|Hash Join|Merge Join/)
+      // all but that one by their keys
+      expect(plan.match(/Index Cond/g)).toHaveLength((plan.match(/Index (Only )?Scan/g)?.length ?? 0) - 1)
+    }
+  })
+})
+
 describe('the status of the service', () => {
   it('counts what waits for a person, and names who takes no more', async () => {
     await objects.database.query('INSERT INTO objects.full_receivers VALUES ($1, now())', [queue.id])
@@ -173,8 +341,8 @@ describe('the status of the service', () => {
       version: expect.any(String),
       objects: Number(rows?.objects),
       dead: Number(rows?.dead),
-      // with the one that answered that nobody is there
-      paused: 2,
+      // with the two that answered that nobody is there
+      paused: 3,
       full: ['queue'],
       limits: { objects: 20_000 },
     })

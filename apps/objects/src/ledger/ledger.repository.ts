@@ -31,6 +31,19 @@ export interface RefusalRow extends Concerned {
   readonly count: number
   readonly first_at: Date
   readonly last_at: Date
+  /** Whether it still takes no more. */
+  readonly full: boolean
+}
+
+/** A paused receiver, with those of its deliveries that were never tried: the others have lines of their own. */
+export interface HeldRow extends Concerned {
+  readonly reason: NonNullable<ReceiverRecord['reason']>
+  readonly paused_at: Date
+  readonly waiting: number
+  /** When the first of them came. */
+  readonly first_at: Date
+  /** When it was paused, or the last of them came. */
+  readonly noted_at: Date
 }
 
 /** A node that takes nothing now, with the oldest of what waits for it. */
@@ -118,11 +131,37 @@ export class LedgerRepository {
     }))
   }
 
+  /**
+   * What waits for a paused receiver is not tried: nothing is noted of each. The paused ones are few; each OFFSET keeps the
+   * planner from going another way than from them on, by keys.
+   */
+  held(reader: Reader, filter: LedgerFilter): Promise<HeldRow[]> {
+    return this.#page<HeldRow>(reader, filter, (put) => ({
+      at: 'f.noted_at',
+      text: `SELECT r.id AS receiver_id, r.kind, r.reason, r.paused_at, o.name, o.app_id, f.*
+               FROM (SELECT * FROM objects.receivers WHERE paused_at IS NOT NULL OFFSET 0) r
+               LEFT JOIN objects.objects o ON o.id = r.id
+               CROSS JOIN LATERAL (
+                 SELECT (SELECT sum(upper(run) - lower(run))::bigint FROM unnest(w.untried) AS run) AS waiting,
+                        (SELECT created_at FROM objects.deliveries
+                          WHERE receiver_id = r.id AND seq = lower(w.untried)) AS first_at,
+                        greatest(r.paused_at, (SELECT created_at FROM objects.deliveries
+                          WHERE receiver_id = r.id AND seq = upper(w.untried) - 1)) AS noted_at
+                   FROM (SELECT int8multirange(int8range(1, r.delivery_seq + 1)) - acked - coalesce(
+                                  (SELECT range_agg(int8range(seq, seq, '[]')) FROM objects.failures
+                                    WHERE receiver_id = r.id), '{}') AS untried
+                           FROM objects.acks WHERE receiver_id = r.id OFFSET 0) w
+                  WHERE NOT isempty(w.untried) OFFSET 0) f`,
+      conditions: conditionsOf(filter, put, { at: 'f.noted_at', objects: ['r.id'], receiver: 'r.id' }),
+    }))
+  }
+
   refusals(reader: Reader, filter: LedgerFilter): Promise<RefusalRow[]> {
     return this.#page<RefusalRow>(reader, filter, (put) => ({
       at: 'f.last_at',
       text: `SELECT f.source_id, f.receiver_id, f.count, f.first_at, f.last_at, o.name AS source_name, o.app_id,
-                    full_one.name, r.kind, r.reason
+                    full_one.name, r.kind, r.reason,
+                    EXISTS (SELECT FROM objects.full_receivers WHERE receiver_id = f.receiver_id) AS full
                FROM objects.refusals f
                JOIN objects.receivers r ON r.id = f.receiver_id
                LEFT JOIN objects.objects o ON o.id = f.source_id

@@ -1,9 +1,9 @@
 import type { contract, InputOf, OutputOf } from '#common/contract/index.js'
-import type { LedgerEntry } from '#common/contract/ledger.operations.js'
+import type { LedgerEntry, LedgerState } from '#common/contract/ledger.operations.js'
 import type { Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import type { Database } from '#common/kernel/database/database.js'
-import { failureEntry, refusalEntry, restingEntry } from './ledger.entry.js'
+import { failureEntry, heldEntry, refusalEntry, restingEntry } from './ledger.entry.js'
 import type { LedgerFilter, LedgerRepository } from './ledger.repository.js'
 
 type Input = InputOf<(typeof contract)['objects.ledger.read']>
@@ -36,14 +36,19 @@ export class LedgerService {
       limit: input.limit,
       now: new Date(this.clock.now()),
     }
-    const [failures, refusals, resting] = await Promise.all([
-      input.state === undefined || input.state === 'failed' || input.state === 'waiting'
-        ? this.ledger.failures(this.database, filter)
-        : [],
-      input.state === undefined || input.state === 'omitted' ? this.ledger.refusals(this.database, filter) : [],
-      input.state === undefined || input.state === 'waiting' ? this.ledger.resting(this.database, filter) : [],
+    const isAsked = (...states: LedgerState[]): boolean => input.state === undefined || states.includes(input.state)
+    const [failures, refusals, resting, held] = await Promise.all([
+      isAsked('failed', 'waiting') ? this.ledger.failures(this.database, filter) : [],
+      isAsked('omitted') ? this.ledger.refusals(this.database, filter) : [],
+      isAsked('waiting') ? this.ledger.resting(this.database, filter) : [],
+      isAsked('waiting') ? this.ledger.held(this.database, filter) : [],
     ])
-    const entries = [...failures.map(failureEntry), ...refusals.map(refusalEntry), ...resting.map(restingEntry)]
+    const entries = [
+      ...failures.map(failureEntry),
+      ...refusals.map(refusalEntry),
+      ...resting.map(restingEntry),
+      ...held.map(heldEntry),
+    ]
     return {
       entries: entries
         .filter((entry) => before === null || newestFirst(before as LedgerEntry, entry) < 0)
