@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { idPattern } from '#common/contract/common.schema.js'
 import { newId } from '#common/kernel/ids.js'
-import { deliveryIdOf, deliverySeqOf, eventIdOf } from './ids.js'
+import { deliveryIdOf, deliverySeqOf, eventIdOf, eventSeqOf } from './ids.js'
 
 const seq = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
 
@@ -14,6 +14,7 @@ describe('ids of deliveries and events', () => {
         expect(deliveryIdOf(receiver, number)).toMatch(idPattern('dlv'))
         expect(eventIdOf(receiver, number)).toMatch(idPattern('evt'))
         expect(deliverySeqOf(receiver, deliveryIdOf(receiver, number))).toBe(number)
+        expect(eventSeqOf(receiver, eventIdOf(receiver, number))).toBe(number)
       }),
     )
   })

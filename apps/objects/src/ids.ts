@@ -37,10 +37,16 @@ const tagOf = (of: string): bigint => {
  */
 export const deliveryIdOf = (receiverId: string, seq: number): string => `dlv_${encode(BigInt(seq), tagOf(receiverId))}`
 
-/** Number of a delivery of this receiver; undefined for an id of another one. */
-export const deliverySeqOf = (receiverId: string, id: string): number | undefined => {
-  const { high, low } = decode(id.slice('dlv_'.length))
-  return low === tagOf(receiverId) && high > 0n && high <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(high) : undefined
+/** Number that an id of this one says; undefined for an id of another one. */
+const seqOf = (of: string, id: string): number | undefined => {
+  const { high, low } = decode(id.slice(id.indexOf('_') + 1))
+  return low === tagOf(of) && high > 0n && high <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(high) : undefined
 }
 
+/** Number of a delivery of this receiver; undefined for an id of another one. */
+export const deliverySeqOf = (receiverId: string, id: string): number | undefined => seqOf(receiverId, id)
+
 export const eventIdOf = (objectId: string, seq: number): string => `evt_${encode(BigInt(seq), tagOf(objectId))}`
+
+/** Number of an event of this object; undefined for an id of another one. */
+export const eventSeqOf = (objectId: string, id: string): number | undefined => seqOf(objectId, id)

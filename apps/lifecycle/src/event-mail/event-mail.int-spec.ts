@@ -126,7 +126,7 @@ describe('an event that is handed to a node', () => {
     const [mail] = await bodies(node.id)
     expect(Buffer.byteLength(mail!.body)).toBeLessThan(17 * 1024)
     expect(mail?.body).not.toContain('�')
-    const tail = `svc custom-object events ${objectId} --event build.failed\` shows the whole of ${event.event_id} …]`
+    const tail = `\`svc custom-object events ${objectId} --id ${event.event_id}\` shows the whole …]`
     expect(mail?.body.endsWith(tail)).toBe(true)
   })
 

@@ -33,3 +33,10 @@ it('has no line that a name, or a payload, made', () => {
     '}',
   ])
 })
+
+it('names the command that shows the whole of a long one of a node, and to whom', () => {
+  const text = eventText({ ...event, payload: 'x'.repeat(20_000) })
+  expect(text).toMatch(
+    /`svc node events node_1 --json \| grep evt_1` shows the whole to that node and those above it …\]$/,
+  )
+})

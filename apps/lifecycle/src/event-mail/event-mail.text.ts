@@ -9,10 +9,13 @@ const beginning = (text: string, bytes: number): string =>
 
 const isOfNode = ({ source }: HandedEvent): boolean => source.id.startsWith('node_')
 
-const wholeOf = (event: HandedEvent): string =>
-  isOfNode(event)
-    ? `svc node events ${event.source.id}`
-    : `svc custom-object events ${event.source.id} --event ${event.event}`
+/** What shows the whole of it: that of a node is for those alone who reach the node, and a sibling doesn't. */
+const wholeOf = (event: HandedEvent): string => {
+  const { source, event_id } = event
+  return isOfNode(event)
+    ? `\`svc node events ${source.id} --json | grep ${event_id}\` shows the whole to that node and those above it`
+    : `\`svc custom-object events ${source.id} --id ${event_id}\` shows the whole`
+}
 
 const payloadText = (event: HandedEvent): string => {
   const text = JSON.stringify(event.payload, null, 2)
@@ -20,7 +23,7 @@ const payloadText = (event: HandedEvent): string => {
   if (bytes <= shownBytes) return text
   const shown = beginning(text, shownBytes)
   const left = bytes - Buffer.byteLength(shown)
-  return `${shown}\n[… ${left} more bytes were left out; \`${wholeOf(event)}\` shows the whole of ${event.event_id} …]`
+  return `${shown}\n[… ${left} more bytes were left out; ${wholeOf(event)} …]`
 }
 
 const publisherOf = ({ published_by: { kind, id } }: HandedEvent): string => {

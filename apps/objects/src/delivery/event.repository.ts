@@ -16,6 +16,14 @@ export interface EventRecord {
   readonly accepted_at: Date
 }
 
+/** Which page of a source's events. */
+export interface EventFilter {
+  readonly event: string | undefined
+  readonly seq: number | undefined
+  readonly before: number
+  readonly limit: number
+}
+
 const page = (condition: string): string =>
   `SELECT source_id, seq, event_id, event, published_by, request_id, traceparent, accepted_at,
           before < ${pageBytes} AS fits, CASE WHEN before < ${pageBytes} THEN payload END AS payload
@@ -27,14 +35,20 @@ const page = (condition: string): string =>
 
 /** What sources have published. */
 export class EventRepository {
-  /** Of one source those below a number, the newest first. */
-  page(
-    reader: Reader,
-    sourceId: string,
-    { event, before, limit }: { event: string | undefined; before: number; limit: number },
-  ): Promise<CutPage<EventRecord>> {
-    return event === undefined
-      ? pageCut(reader, page(''), [sourceId, before, limit], limit)
-      : pageCut(reader, page('AND event = $4'), [sourceId, before, limit, event], limit)
+  /** Of one source those below a number, the newest first; with `seq` that one alone. */
+  page(reader: Reader, sourceId: string, { event, seq, before, limit }: EventFilter): Promise<CutPage<EventRecord>> {
+    const values: unknown[] = [sourceId, before, limit]
+    const named = event === undefined ? '' : `AND event = $${values.push(event)}`
+    const numbered = seq === undefined ? '' : `AND seq = $${values.push(seq)}`
+    return pageCut(reader, page(`${named} ${numbered}`), values, limit)
+  }
+
+  /** Whether one is, or was, to be delivered to this receiver. */
+  async isFor(reader: Reader, receiverId: string, sourceId: string, seq: number): Promise<boolean> {
+    const rows = await reader.query(
+      'SELECT 1 FROM objects.deliveries WHERE source_id = $1 AND source_seq = $2 AND receiver_id = $3 LIMIT 1',
+      [sourceId, seq, receiverId],
+    )
+    return rows.length > 0
   }
 }

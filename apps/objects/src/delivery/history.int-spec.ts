@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Delivery, Receiver } from '#common/contract/object.schema.js'
 import { newId } from '#common/kernel/ids.js'
 import { appCall, nodeCall, ObjectsUnderTest } from '../../../../test/support/objects-service.js'
-import { deliveryIdOf } from '../ids.js'
+import { deliveryIdOf, eventIdOf } from '../ids.js'
 import { deliver, writeObject } from './delivery.fixture.js'
 import { Wake } from './wake.js'
 
@@ -166,6 +166,44 @@ describe('the events of an object', () => {
     expect(second.data.map(({ seq }) => seq)).toEqual([3, 2])
     expect(await events({ after: second.next_cursor })).toMatchObject({ data: [{ seq: 1 }], has_more: false })
     expect((await events({ event: 'e3' })).data.map(({ seq }) => seq)).toEqual([3])
+  })
+
+  it('are found one by one, however many came after it, as long as they are kept', async () => {
+    const { id } = await writeObject(objects, { receiver: null })
+    const watcher = await writeObject(objects)
+    await deliver(objects, { source: id, receiver: watcher.id, count: 300, payload: '[null]' })
+    const one = async (event_id: string, more: Record<string, unknown> = {}) =>
+      (await objects.call('customObjects.events.list', { ref: id, limit: 1, id: event_id, ...more })).data
+    expect(await one(eventIdOf(id, 7))).toMatchObject([{ seq: 7, id: eventIdOf(id, 7), payload: [null] }])
+    expect(await one(eventIdOf(id, 7), { event: 'e8' })).toEqual([])
+    expect(await one(eventIdOf(id, 301))).toEqual([])
+    expect(await one(eventIdOf(watcher.id, 7))).toEqual([])
+    await objects.database.query('DELETE FROM objects.events WHERE source_id = $1 AND seq = 7', [id])
+    expect(await one(eventIdOf(id, 7))).toEqual([])
+  })
+
+  it('are read one by one by the node that was told of them, also of an object that it does not see', async () => {
+    const { id } = await writeObject(objects, { receiver: null, appId: 'one' })
+    const [node, other] = [newId('node'), newId('node')]
+    const watcher = await writeObject(objects)
+    await deliver(objects, { source: id, receiver: watcher.id, count: 2 })
+    await objects.database.query(
+      'UPDATE objects.deliveries SET receiver_id = $2 WHERE source_id = $1 AND source_seq = 1',
+      [id, node],
+    )
+    const read = (seq: number | undefined, by: string) =>
+      objects.call(
+        'customObjects.events.list',
+        { ref: id, limit: 2, ...(seq && { id: eventIdOf(id, seq) }) },
+        nodeCall(by),
+      )
+    expect((await read(1, node)).data).toMatchObject([{ seq: 1 }])
+    for (const [seq, by] of [
+      [2, node],
+      [undefined, node],
+      [1, other],
+    ] as const)
+      await expect(read(seq, by)).rejects.toMatchObject({ code: 'not_found' })
   })
 
   it('are seen by whoever sees the object', async () => {

@@ -4,7 +4,7 @@ import type { Context } from '#common/kernel/context.js'
 import type { Database } from '#common/kernel/database/database.js'
 import type { Writer } from '#common/kernel/database/writer.js'
 import { traceIdOf } from '#common/kernel/trace/span.js'
-import { deliverySeqOf, eventIdOf } from '../ids.js'
+import { deliverySeqOf, eventIdOf, eventSeqOf } from '../ids.js'
 import { requireSeen } from '../object/object.access.js'
 import type { ObjectRepository } from '../object/object.repository.js'
 import { pageOfCut, seqBefore } from './delivery.page.js'
@@ -76,11 +76,25 @@ export class HistoryService {
     return { replayed }
   }
 
-  /** @throws SvcError not_found, validation_failed */
-  async published(ctx: Context, { ref, event, after, limit }: InputOf<Events>): Promise<OutputOf<Events>> {
+  /**
+   * Of an object that the caller sees. A node also reads the single event that it was told of: its mail may show no more than
+   * the beginning, and the owner may have had it watch what it doesn't see.
+   *
+   * @throws SvcError not_found, validation_failed
+   */
+  async published(ctx: Context, input: InputOf<Events>): Promise<OutputOf<Events>> {
+    const { ref, event, after, limit } = input
     const before = seqBefore(after)
-    const { id } = requireSeen(ctx, ref, await this.objects.find(this.database, ref))
-    const page = await this.events.page(this.database, id, { event, before, limit: limit + 1 })
+    const object = await this.objects.find(this.database, ref)
+    const seq = object && input.id !== undefined ? eventSeqOf(object.id, input.id) : undefined
+    const wasTold = object !== undefined && seq !== undefined && (await this.#wasTold(ctx, object.id, seq))
+    const { id } = wasTold ? object : requireSeen(ctx, ref, object)
+    if (input.id !== undefined && seq === undefined) return { data: [], next_cursor: null, has_more: false }
+    const page = await this.events.page(this.database, id, { event, seq, before, limit: limit + 1 })
     return pageOfCut(page, limit, { show: toObjectEvent, at: ({ accepted_at }) => accepted_at })
+  }
+
+  async #wasTold({ actor: { kind, nodeId } }: Context, objectId: string, seq: number): Promise<boolean> {
+    return kind === 'node' && nodeId !== undefined && this.events.isFor(this.database, nodeId, objectId, seq)
   }
 }

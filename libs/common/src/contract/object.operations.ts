@@ -7,6 +7,7 @@ import {
   delivery,
   deliveryId,
   deliveryStates,
+  eventId,
   objectBody,
   objectEvent,
   objectLimits,
@@ -285,7 +286,13 @@ export const objectOperations = [
     listeners: owner,
     gate: 'own',
     params: byRef,
-    query: z.strictObject({ ...pageQuery, event: z.string().max(128).optional() }),
+    query: z.strictObject({
+      ...pageQuery,
+      event: z.string().max(128).optional(),
+      id: eventId.optional().meta({
+        description: 'Only this one, while it is kept; a node reads so what it was told of, whatever else it sees',
+      }),
+    }),
     response: pageOf(objectEvent),
     errors: ['not_found'],
   }),

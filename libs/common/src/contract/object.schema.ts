@@ -5,6 +5,7 @@ import { messageTiers } from './node.schema.js'
 
 export const objectId = idOf('obj')
 export const deliveryId = idOf('dlv')
+export const eventId = idOf('evt')
 
 export const objectLimits = {
   /** Objects of one daemon. */
@@ -210,7 +211,7 @@ export type Published = z.infer<typeof published>
 
 export const acceptance = z
   .object({
-    event_id: idOf('evt'),
+    event_id: eventId,
     seq: z.int().min(1).meta({ description: "Position among the object's own events" }),
     accepted_at: time,
     duplicate: z.boolean().meta({ description: 'Whether it was accepted before, under the same `dedupe_key`' }),
@@ -220,7 +221,7 @@ export type Acceptance = z.infer<typeof acceptance>
 
 export const objectEvent = z
   .object({
-    id: idOf('evt'),
+    id: eventId,
     object_ref: objectId,
     seq: z.int().min(1),
     event: z.string(),

@@ -280,6 +280,8 @@ export interface CustomObjectsEventsListQuery {
   after?: string
   /** At most 128 characters. */
   event?: string
+  /** Only this one, while it is kept; a node reads so what it was told of, whatever else it sees. */
+  id?: string
 }
 
 export interface FilesReadQuery {
