@@ -47,10 +47,10 @@ export class SendLedger {
       if (inVain.length === 0) return row.status === 'active'
       const now = new Date(this.clock.now())
       const failures = inVain.map((one) => failureOf(one, now))
-      this.sending.fail(tx, held.id, failures, now)
-      const end = endOf(inVain, failures)
+      const written = await this.sending.fail(tx, held.id, failures, now)
+      const end = endOf(inVain, failures, written)
       // nobody looks after the mail of a node: what is dead of it stays so, and the rest goes on
-      if (row.status !== 'active' || !end || to.name === null) return row.status === 'active'
+      if (!end || to.name === null || givenUp(row)) return row.status === 'active'
       this.#giveUp(ctx, row, { ...to, name: to.name }, { now, ...end })
       return false
     })
@@ -79,7 +79,7 @@ export class SendLedger {
   ): void {
     const next = receiverMachine.apply(row, 'give_up')
     const status_version = row.status_version + 1
-    this.sending.setStatus(tx, { ...next, reason, paused_at: now, status_version, due_at: null })
+    this.sending.setStatus(tx, { ...next, reason, paused_at: row.paused_at ?? now, status_version, due_at: null })
     tx.deliver(raised({ id, name, app_id, status_version }, { at: now, why, reason }))
   }
 }
@@ -98,12 +98,20 @@ const failureOf = ({ delivery, outcome }: InVain, now: Date): Failure => {
   }
 }
 
-/** Whether nothing more is to be sent after these, and why. */
+/** Whether a person was told already. One that its owner paused is not: whoever resumes it would not hear of what is dead. */
+const givenUp = ({ reason }: ReceiverRecord): boolean => reason === 'dead' || reason === 'gone'
+
+/**
+ * Whether nothing more is to be sent after these, and why.
+ *
+ * @param written numbers of those that were written down: what was acknowledged meanwhile is not dead
+ */
 const endOf = (
   inVain: readonly InVain[],
   failures: readonly Failure[],
+  written: ReadonlySet<number>,
 ): { reason: 'dead' | 'gone'; why: string } | undefined => {
-  const dead = failures.findIndex(({ state }) => state === 'dead')
+  const dead = failures.findIndex(({ seq, state }) => state === 'dead' && written.has(seq))
   if (dead >= 0) {
     const { delivery, outcome } = inVain[dead] as InVain
     return { reason: 'dead', why: `${delivery.event} (${delivery.id}) failed ${mostTries} times: ${outcome.error}` }

@@ -160,9 +160,11 @@ export class SendRepository {
   /**
    * Records tries in vain; of one that was acknowledged or given up meanwhile, none. Acknowledgements stand still until commit:
    * one that comes then finds what was recorded, and removes it.
+   *
+   * @returns the numbers of those that were recorded
    */
-  fail(tx: Tx, id: string, failures: readonly Failure[], now: Date): void {
-    tx.send(
+  async fail(tx: Tx, id: string, failures: readonly Failure[], now: Date): Promise<Set<number>> {
+    const rows = await tx.query<{ seq: number }>(
       `WITH standing AS MATERIALIZED (SELECT acked FROM objects.acks WHERE receiver_id = $1 FOR SHARE)
        INSERT INTO objects.failures
          (receiver_id, seq, state, attempt, next_attempt_at, last_error, first_failed_at, noted_at)
@@ -173,7 +175,7 @@ export class SendRepository {
        ON CONFLICT (receiver_id, seq) DO UPDATE
          SET state = excluded.state, attempt = excluded.attempt, next_attempt_at = excluded.next_attempt_at,
              last_error = excluded.last_error, noted_at = excluded.noted_at
-       WHERE failures.state = 'failed'`,
+       WHERE failures.state = 'failed' RETURNING failures.seq`,
       [
         id,
         failures.map(({ seq }) => seq),
@@ -184,6 +186,7 @@ export class SendRepository {
         now,
       ],
     )
+    return new Set(rows.map(({ seq }) => seq))
   }
 
   /** Writes the status of a receiver that this transaction has locked; one that rested does so no more. */

@@ -3,8 +3,9 @@ import { TracerProvider } from '@opentelemetry/sdk-trace'
 import { traceBy } from '#common/kernel/trace/span.js'
 import { openAdmin } from '#common/testing/admin-connection.js'
 import { waitFor } from '#common/testing/wait-for.js'
+import { mostTries } from './retry.schedule.js'
 import { Sending } from './sending.fixture.js'
-import { WebhookReceiver } from './webhook.receiver.fixture.js'
+import { answers, WebhookReceiver } from './webhook.receiver.fixture.js'
 
 let sending: Sending
 let receiver: WebhookReceiver
@@ -52,5 +53,61 @@ describe('a delivery on its way', () => {
     await owner.close()
     await waitFor(async () => (await sending.hold(id)).holder === null)
     expect(await failures()).toEqual([])
+  })
+})
+
+describe('the last try of a delivery', () => {
+  /** The only delivery of a new receiver, failed by then, has its last try under way; answers what ends that try in vain. */
+  const onItsWay = async (): Promise<{ id: string; delivery: string; fail: () => Promise<unknown> }> => {
+    receiver.answer = answers.status(500)
+    const { id } = await sending.hook('hook', receiver.url)
+    await sending.publish(1)
+    const { id: delivery } = await sending.until('hook', { state: 'failed' })
+    let end: (() => void) | undefined
+    receiver.answer = (response) => {
+      end = () => response.writeHead(500).end()
+    }
+    await sending.objects.database.query('UPDATE objects.failures SET attempt = $1', [mostTries - 1])
+    sending.objects.clock.advance(6000)
+    await waitFor(() => end !== undefined, { what: 'the last try' })
+    const fail = () => {
+      end?.()
+      return waitFor(async () => (await sending.hold(id)).holder === null, { what: 'the receiver to be let go' })
+    }
+    return { id, delivery, fail }
+  }
+
+  // Its delivery was dead, the receiver active once it was resumed, and nobody had been told.
+  it('tells somebody when it fails, though the owner has paused the receiver meanwhile', async () => {
+    const { id, fail } = await onItsWay()
+    const { receiver_state: paused } = await sending.objects.call('customObjects.pause', { ref: 'hook' })
+    await fail()
+    expect((await sending.retrieve('hook')).receiver_state).toEqual({ ...paused, reason: 'dead', failed: 0, dead: 1 })
+    await waitFor(() => sending.concerns.length === 1)
+    expect(sending.concerns[0]).toMatchObject({ ref: id, version: 2, concern: { name: 'hook' } })
+    await sending.objects.call('customObjects.resume', { ref: 'hook' })
+    await waitFor(() => sending.concerns.length === 2)
+    expect(sending.concerns[1]).toEqual({ ref: id, version: 3, concern: null })
+  })
+
+  it('is not told of again when one before it has paused the receiver already', async () => {
+    const { id, fail } = await onItsWay()
+    await sending.objects.database.query(
+      `UPDATE objects.receivers SET status = 'paused', reason = 'gone', paused_at = now() WHERE id = $1`,
+      [id],
+    )
+    await fail()
+    expect((await sending.retrieve('hook')).receiver_state).toMatchObject({ reason: 'gone', dead: 1 })
+    expect(await sending.objects.database.query('SELECT status_version FROM objects.receivers')).toEqual([
+      { status_version: 0 },
+    ])
+  })
+
+  it('pauses nothing when its owner has acknowledged the delivery meanwhile', async () => {
+    const { delivery, fail } = await onItsWay()
+    await sending.objects.call('customObjects.ack', { ref: 'hook', ids: [delivery] })
+    await fail()
+    expect((await sending.retrieve('hook')).receiver_state).toMatchObject({ status: 'active', pending: 0, dead: 0 })
+    expect(sending.concerns).toEqual([])
   })
 })
