@@ -56,6 +56,24 @@ export class Acks {
     )
   }
 
+  /** Puts a receiver among the full ones, or takes it out, by a bound that this transaction has set. */
+  measure(tx: Tx, receiverId: string, at: Date): void {
+    tx.send(
+      `DELETE FROM objects.full_receivers f USING objects.receivers r, objects.acks a
+        WHERE f.receiver_id = $1 AND r.id = $1 AND a.receiver_id = $1
+          AND r.delivery_seq - a.acked_count < r.max_pending`,
+      [receiverId],
+    )
+    tx.send(
+      `INSERT INTO objects.full_receivers (receiver_id, since)
+       SELECT r.id, $2 FROM objects.receivers r CROSS JOIN LATERAL (
+         SELECT acked_count FROM objects.acks
+          WHERE receiver_id = r.id AND acked_count <= r.delivery_seq - r.max_pending FOR SHARE) AS a
+        WHERE r.id = $1 ON CONFLICT DO NOTHING`,
+      [receiverId, at],
+    )
+  }
+
   async standing(reader: Reader, receiverId: string): Promise<AckStanding | undefined> {
     const [row] = await reader.query<AckStanding>(
       'SELECT acked_count, pruned_seq FROM objects.acks WHERE receiver_id = $1',

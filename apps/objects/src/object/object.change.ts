@@ -57,8 +57,9 @@ export class ObjectChange {
     if (receiver === null) await this.#requireIdle(tx, before)
     else if (!row) this.receivers.make(tx, [shapeOf(id, receiver)])
     else {
-      this.receivers.retype(tx, shapeOf(id, receiver), at)
-      this.acks.relieve(tx, id)
+      if (isElsewhere(before.receiver, receiver)) this.receivers.redirect(tx, shapeOf(id, receiver), at)
+      this.receivers.bound(tx, shapeOf(id, receiver))
+      this.acks.measure(tx, id, at)
     }
     // where nothing is sent, nothing is held back, and nobody needs to see to it
     if (row?.status === 'paused' && (receiver === null || receiver.type === 'queue')) {
@@ -81,6 +82,10 @@ const settled = (asked: ReceiverChange, before: Receiver | null): Receiver => ({
   ...asked,
   max_pending: asked.max_pending ?? before?.max_pending ?? objectLimits.pending,
 })
+
+/** Whether one reaches something else than the other: more than how many may wait is different. */
+const isElsewhere = (before: Receiver | null, after: Receiver): boolean =>
+  before === null || !isDeepStrictEqual({ ...before, max_pending: 0 }, { ...after, max_pending: 0 })
 
 const unfit = (id: string, message: string): SvcError =>
   new SvcError('receiver_unfit', message, { resource: 'object', id })

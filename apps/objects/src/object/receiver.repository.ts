@@ -79,17 +79,22 @@ export class ReceiverRepository {
   }
 
   /**
-   * Another kind or another bound for one that this transaction has locked. What is not acknowledged stays: a queue has it
-   * all to be received, whatever its tries came to; anything else is sent it from now on.
+   * Another kind, address or program for one that this transaction has locked. What is not acknowledged stays, as if nothing of
+   * it had been tried: a queue has it all to be received, anything else is sent it from now on.
    */
-  retype(tx: Tx, { id, kind, max_pending }: ReceiverShape, now: Date): void {
+  redirect(tx: Tx, { id, kind }: ReceiverShape, now: Date): void {
     tx.send(
-      `UPDATE objects.receivers SET kind = $2, max_pending = $3,
-         due_at = CASE WHEN status = 'active' THEN $4::timestamptz END, holder = NULL, held_until = NULL
+      `UPDATE objects.receivers SET kind = $2, due_at = CASE WHEN status = 'active' THEN $3::timestamptz END,
+         holder = NULL, held_until = NULL
        WHERE id = $1`,
-      [id, kind, max_pending, kind === 'queue' ? null : now],
+      [id, kind, kind === 'queue' ? null : now],
     )
-    if (kind === 'queue') tx.send('DELETE FROM objects.failures WHERE receiver_id = $1', [id])
+    tx.send('DELETE FROM objects.failures WHERE receiver_id = $1', [id])
+  }
+
+  /** How many may wait for one that this transaction has locked; whoever sends to it goes on. */
+  bound(tx: Tx, { id, max_pending }: ReceiverShape): void {
+    tx.send('UPDATE objects.receivers SET max_pending = $2 WHERE id = $1', [id, max_pending])
   }
 
   /** Nothing holds back what is sent to one that this transaction has locked. */
