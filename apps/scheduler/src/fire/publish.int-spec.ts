@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Cron } from '#common/contract/cron.schema.js'
 import { SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
+import { traceIdOf } from '#common/kernel/trace/span.js'
 import { waitFor } from '#common/testing/wait-for.js'
 import { PlayedObjects } from '../../../../test/support/played-objects.js'
 import { nodeCall, SchedulerUnderTest } from '../../../../test/support/scheduler-service.js'
@@ -152,6 +153,10 @@ describe('a publication whose answer did not come', () => {
     await scheduler.until(cron.id, 'succeeded')
     expect(objects.asked.map(({ ctx }) => ctx.idempotencyKey)).toEqual([key, key])
     expect([...objects.accepted.keys()]).toEqual([key])
+    // of one trace, begun by the slot: whoever looks for what came of it finds both tries
+    const [first, second] = objects.asked.map(({ ctx }) => ctx.traceparent)
+    expect(traceIdOf(first)).not.toBeNull()
+    expect(second).toBe(first)
   })
 
   it('was published once also where the process died that asked for it', async () => {

@@ -5,6 +5,7 @@ import type { Clock } from '#common/kernel/clock.js'
 import { type Context, systemContext } from '#common/kernel/context.js'
 import type { Database } from '#common/kernel/database/database.js'
 import { hasCode, SvcError } from '#common/kernel/errors.js'
+import { traceparentFor } from '#common/kernel/trace/span.js'
 import { actorOf, standingOf } from './acting.js'
 import type { FireEnd } from './fire.outcome.js'
 import { workKeyOf } from './fire.record.js'
@@ -64,7 +65,9 @@ export class Publisher {
     // should this process die now, no word of an earlier try is to stand for this one
     if (known.error !== null) await this.fires.forgetError(this.database, known)
     const { type: _, ...publication } = action
-    const ctx = { ...systemContext('scheduler'), actor, idempotencyKey: `cron:${workKeyOf(known)}` }
+    const idempotencyKey = `cron:${workKeyOf(known)}`
+    // nobody asked: the slot begins the trace that the event names, and each try of it goes on with it
+    const ctx = { ...systemContext('scheduler'), actor, idempotencyKey, traceparent: traceparentFor(idempotencyKey) }
     try {
       await this.bus.call(publish, ctx, publication, { timeout: patience })
     } catch (error) {

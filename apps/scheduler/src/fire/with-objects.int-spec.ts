@@ -50,13 +50,28 @@ describe('a schedule that publishes', () => {
     const cron = await scheduler.create({ schedule: { every: 60 }, action: tick }, nodeCall(id))
     await comeTo(cron)
     await scheduler.until(cron.id, 'succeeded')
-    expect(await events()).toMatchObject([{ event: 'tick', payload: { n: 1 }, published_by: { kind: 'node', id } }])
+    expect(await events()).toMatchObject([
+      { event: 'tick', payload: { n: 1 }, published_by: { kind: 'node', id }, trace_id: expect.any(String) },
+    ])
     await waitFor(
       async () =>
         (await lifecycle.database.query(`SELECT 1 FROM canvas.mail WHERE node_id = '${id}' AND kind = 'event'`))
           .length === 1,
       { what: 'the mail' },
     )
+    await scheduler.call('crons.delete', { id: cron.id })
+  })
+
+  it('begins a trace with each slot', async () => {
+    const before = (await events()).length
+    const cron = await scheduler.create({ schedule: { every: 60 }, action: tick })
+    for (const count of [1, 2]) {
+      await comeTo(await scheduler.retrieve(cron.id))
+      await waitFor(async () => (await events()).length === before + count, { what: 'the event of the slot' })
+    }
+    const traces = (await events()).slice(0, 2).map(({ trace_id }) => trace_id)
+    expect(traces).toEqual([expect.any(String), expect.any(String)])
+    expect(new Set(traces).size).toBe(2)
     await scheduler.call('crons.delete', { id: cron.id })
   })
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   type Attributes,
   type Context,
@@ -36,6 +37,12 @@ export const traceBy = (given: Tracer | undefined): void => {
 /** The trace that a W3C `traceparent` names; null for anything that is none. */
 export const traceIdOf = (traceparent: string | null | undefined): string | null =>
   form.exec(traceparent ?? '')?.[1] ?? null
+
+/** A W3C `traceparent` that begins a trace for what has this name: for each who does it again, the same. */
+export const traceparentFor = (name: string): string => {
+  const digest = createHash('sha256').update(name).digest('hex')
+  return `00-${digest.slice(0, 32)}-${digest.slice(32, 48)}-01`
+}
 
 const parentContext = (traceparent: string | undefined): Context => {
   const [, traceId, spanId, flags] = form.exec(traceparent ?? '') ?? []

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { attributeOf, OtlpReceiver } from '../../../../../test/support/otlp-receiver.js'
 import { SvcError } from '../errors.js'
-import { beginSpan, traceIdOf } from './span.js'
+import { beginSpan, traceIdOf, traceparentFor } from './span.js'
 import { openTracing } from './tracing.js'
 
 const trace = 'a'.repeat(32)
@@ -60,6 +60,13 @@ describe('tracing', () => {
     span.end(new Error('no matter'))
     await close()
     expect(collector.spans).toEqual([])
+  })
+
+  it('begins one trace for one name, and another one for another', () => {
+    const [one, other] = [traceparentFor('cron:a:1'), traceparentFor('cron:a:2')]
+    expect(traceIdOf(one)).toMatch(/^[0-9a-f]{32}$/)
+    expect(traceparentFor('cron:a:1')).toBe(one)
+    expect(traceIdOf(other)).not.toBe(traceIdOf(one))
   })
 
   it.each(['', 'rubbish', `01-${trace}-${'b'.repeat(16)}-01`, null, undefined])('%j names no trace', (text) => {
