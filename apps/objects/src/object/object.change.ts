@@ -13,6 +13,15 @@ import type { ReceiverRepository, ReceiverShape } from './receiver.repository.js
 
 export type ObjectChanges = Pick<ObjectUpdate, 'description' | 'catalog' | 'receiver'>
 
+/** How a change is made. */
+export interface Manner {
+  /** Also when its catalog is incompatible. */
+  readonly force: boolean
+  readonly at: Date
+  /** What to do about an incompatible catalog, where the usual advice doesn't fit. */
+  readonly remedy?: string
+}
+
 export const shapeOf = (id: string, receiver: Receiver): ReceiverShape => ({
   id,
   kind: receiver.type,
@@ -34,12 +43,12 @@ export class ObjectChange {
     tx: Tx,
     before: ObjectRecord,
     { description, catalog, receiver: asked }: ObjectChanges,
-    { force, at }: { readonly force: boolean; readonly at: Date },
+    { force, at, remedy }: Manner,
   ): Promise<ObjectRecord> {
     const changes: Partial<{ -readonly [K in keyof ObjectRecord]: ObjectRecord[K] }> = {}
     if (description !== undefined && description !== before.description) changes.description = description
     if (catalog !== undefined && !isDeepStrictEqual(catalog, before.catalog)) {
-      if (!force) requireCompatible(before, catalog)
+      if (!force) requireCompatible(before, catalog, remedy)
       changes.catalog = catalog
       changes.catalog_version = before.catalog_version + 1
     }
@@ -90,7 +99,12 @@ const isElsewhere = (before: Receiver | null, after: Receiver): boolean =>
 const unfit = (id: string, message: string): SvcError =>
   new SvcError('receiver_unfit', message, { resource: 'object', id })
 
-const requireCompatible = (before: ObjectRecord, catalog: ObjectRecord['catalog']): void => {
+const requireCompatible = (
+  before: ObjectRecord,
+  catalog: ObjectRecord['catalog'],
+  remedy: string | undefined,
+): void => {
   const differences = catalogDifferences(before.catalog, catalog)
-  if (differences.length > 0) throw new SvcError('catalog_incompatible', undefined, { differences })
+  if (differences.length === 0) return
+  throw new SvcError('catalog_incompatible', undefined, { differences, ...(remedy !== undefined && { remedy }) })
 }

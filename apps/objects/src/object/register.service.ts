@@ -7,7 +7,7 @@ import type { Tx } from '#common/kernel/database/tx.js'
 import type { TxContext, Writer } from '#common/kernel/database/writer.js'
 import { isSvcError, SvcError } from '#common/kernel/errors.js'
 import { newId } from '#common/kernel/ids.js'
-import type { WatchParties } from '../watch/watch.parties.js'
+import type { Party, WatchParties } from '../watch/watch.parties.js'
 import type { WatchedRepository } from '../watch/watched.repository.js'
 import type { AskedWatch, Watching } from '../watch/watching.js'
 import type { CatalogCheck } from './catalog.check.js'
@@ -79,6 +79,7 @@ export class RegisterService {
       await this.catalogs.require(catalog)
       const self = { kind: 'object' } as const
       const sources = await Promise.all(watches.map(({ source }) => this.parties.source(ctx, source, self)))
+      requireOnce(sources)
       return { watches: sources.map((source, at) => ({ source, events: watches[at]?.events ?? null, tier })) }
     } catch (error) {
       if (isSvcError(error)) return { refusal: error }
@@ -109,7 +110,9 @@ export class RegisterService {
       catalog,
       catalog_version: 1,
       receiver,
+      receiver_version: 1,
       secret: 1,
+      former_secret: null,
       former_secret_until: null,
       app_id,
       created_by: actorRefOf(actor),
@@ -133,7 +136,12 @@ export class RegisterService {
     if (!before) return undefined
     if (before.app_id !== app_id)
       throw new SvcError('already_exists', `The object ${name} belongs to another application, or to none.`, { name })
-    return this.change.apply(tx, before, { description, catalog, receiver }, { force: false, at })
+    return this.change.apply(
+      tx,
+      before,
+      { description, catalog, receiver },
+      { force: false, at, remedy: byUpdate(name) },
+    )
   }
 }
 
@@ -142,6 +150,24 @@ const taken = (name: string): SvcError =>
     name,
     remedy: 'Choose another name, or send `rotate` to bring that object to this body and get a new publish token.',
   })
+
+/** What to do about an incompatible catalog: a registration can't be forced. */
+const byUpdate = (name: string): string =>
+  [
+    'Each entry of `differences` names one. Add a new event instead.',
+    'Or, when you have seen to all of them, change the catalog with `force` by `customObjects.update`',
+    `(\`svc custom-object update ${name} --catalog <file> --force\`), and then register again.`,
+  ].join(' ')
+
+/** @throws SvcError validation_failed for a source that is named twice: which of the two filters it is would be a guess */
+const requireOnce = (sources: readonly Pick<Party, 'id'>[]): void => {
+  const errors = sources.flatMap(({ id }, at) => {
+    const first = sources.findIndex((other) => other.id === id)
+    const message = `is the same as that of /watches/${first}: name all its events there`
+    return first < at ? [{ pointer: `/watches/${at}/source`, message }] : []
+  })
+  if (errors.length > 0) throw new SvcError('validation_failed', undefined, { errors })
+}
 
 const looksLikeId = (): SvcError =>
   new SvcError('validation_failed', undefined, {
