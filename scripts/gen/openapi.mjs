@@ -118,6 +118,9 @@ const gateTexts = {
   broker: "the node's own token, of its present generation",
 }
 
+const lastEvent =
+  'The last event is `end` with its reason, `error` with the problem that ended the stream, or `overflow` to one who reads too slowly.'
+
 function success({ response, item, answer = 'json', status = 200 }, schemas) {
   const content = {}
   if (answer === 'bytes') content['application/octet-stream'] = { schema: { type: 'string', format: 'binary' } }
@@ -126,9 +129,8 @@ function success({ response, item, answer = 'json', status = 200 }, schemas) {
   const description = {
     json: status === 201 ? 'Created' : status === 204 ? 'Done; nothing to say' : 'Success',
     bytes: 'The bytes, as the type that they have, or JSON, by the Accept header',
-    stream: 'Server-sent events; `data` of each is one item. The last event is `end`.',
-    negotiated:
-      'One JSON answer, or server-sent events with one item each, by the Accept header. The last event is `end`.',
+    stream: `Server-sent events; \`data\` of each is one item. ${lastEvent}`,
+    negotiated: `One JSON answer, or server-sent events with one item each, by the Accept header. ${lastEvent}`,
   }[answer]
   const headers =
     status === 201 ? { Location: { description: 'Path of what was created', schema: { type: 'string' } } } : undefined

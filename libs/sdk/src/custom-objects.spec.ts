@@ -7,7 +7,11 @@ const ref = 'build-server'
 const node = 'node_01jd0000000000000000000000'
 const ids = ['dlv_01jd0000000000000000000000', 'dlv_01jd0000000000000000000001']
 const page = { data: [], next_cursor: null, has_more: false }
-const over: Sent = { event: 'end', data: { type: 'end', reason: 'unregistered' } }
+/** As the daemon says it when the object is deleted. */
+const over: Sent = {
+  event: 'error',
+  data: { code: 'not_found', status: 404, detail: 'There is no object build-server.', retryable: false },
+}
 const deliveries = (...seqs: number[]): Sent[] =>
   seqs.map((seq) => ({ id: String(seq), event: 'delivery', data: { seq } }))
 
@@ -102,9 +106,13 @@ describe('custom objects', () => {
   })
 
   describe('receive', () => {
-    const seqsOf = async (stream: AsyncIterable<Delivery>): Promise<number[]> => {
-      const seqs: number[] = []
+    const seqsOf = async (stream: AsyncIterable<Delivery>, seqs: number[] = []): Promise<number[]> => {
       for await (const { seq } of stream) seqs.push(seq)
+      return seqs
+    }
+    const untilDeleted = async (stream: AsyncIterable<Delivery>): Promise<number[]> => {
+      const seqs: number[] = []
+      await expect(seqsOf(stream, seqs)).rejects.toMatchObject({ code: 'not_found' })
       return seqs
     }
     const positions = () => wire.received.map(({ headers }) => headers['last-event-id'])
@@ -119,13 +127,13 @@ describe('custom objects', () => {
         events([...deliveries(2, 5), over]),
       )
       const stream = client.customObjects.receive(ref)
-      expect(await seqsOf(stream)).toEqual([1, 2, 3, 2, 3, 4, 2, 5])
+      expect(await untilDeleted(stream)).toEqual([1, 2, 3, 2, 3, 4, 2, 5])
       expect(positions()).toEqual(Array(5).fill(undefined))
       expect(wire.received[0]).toMatchObject({
         path: `/v1/custom-objects/${ref}/receive`,
         headers: { accept: 'text/event-stream' },
       })
-      expect([stream.lastEventId, stream.ended]).toEqual(['5', { type: 'end', reason: 'unregistered' }])
+      expect([stream.lastEventId, stream.ended]).toEqual(['5', undefined])
     })
 
     // With the caller's own position on every connect, what it has acknowledged meanwhile would come again.
@@ -136,10 +144,10 @@ describe('custom objects', () => {
         events([...deliveries(2, 9), over]),
       )
       const stream = client.customObjects.receive(ref, { after: 6 })
-      expect(await seqsOf(stream)).toEqual([2, 7, 8, 2, 2, 9])
+      expect(await untilDeleted(stream)).toEqual([2, 7, 8, 2, 2, 9])
       expect(positions()).toEqual(['6', '8', '8'])
       wire.says(events([...deliveries(1), over]))
-      expect(await seqsOf(client.customObjects.receive(ref, { after: 0 }))).toEqual([1])
+      expect(await untilDeleted(client.customObjects.receive(ref, { after: 0 }))).toEqual([1])
       expect(positions()).toEqual(['0'])
     })
 
@@ -152,6 +160,10 @@ describe('custom objects', () => {
       }
       await expect(read()).rejects.toBe(reason)
       wire.says(problem(409, { code: 'receiver_unfit', detail: 'no' }))
+      await expect(seqsOf(client.customObjects.receive(ref))).rejects.toMatchObject({ code: 'receiver_unfit' })
+      expect(wire.received).toHaveLength(1)
+      const unfit: Sent = { event: 'error', data: { code: 'receiver_unfit', status: 409, retryable: false } }
+      wire.says(events([...deliveries(1), unfit]))
       await expect(seqsOf(client.customObjects.receive(ref))).rejects.toMatchObject({ code: 'receiver_unfit' })
       expect(wire.received).toHaveLength(1)
     })

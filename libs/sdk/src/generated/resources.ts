@@ -773,7 +773,7 @@ export class CustomObjectsRoutes extends Resource {
   /**
    * Follow the deliveries of a queue: all that are not acknowledged, in order, and then live.
    *
-   * Every connect begins with all unacknowledged deliveries. With `after` those behind that position come too though they are acknowledged, as far as they are kept; it hides none, and is never too old. Whoever is connected is given each. The stream ends with `not_found` when the object is deleted, and with `receiver_unfit` when it is a queue no more.
+   * Every connect begins with all unacknowledged deliveries. With `after` those behind that position come too though they are acknowledged, as far as they are kept; it hides none, and is never too old. Whoever is connected is given each. The last event is `error`, with `not_found` when the object is deleted and with `receiver_unfit` when it is a queue no more; it is `end`, with the reason `draining`, when the daemon stops.
    *
    * `GET /v1/custom-objects/{ref}/receive`; may answer `not_found`, `receiver_unfit`
    */
