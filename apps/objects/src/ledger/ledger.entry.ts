@@ -111,10 +111,10 @@ const ways: Readonly<Record<RefusalRow['kind'], string>> = {
 }
 
 const refusalMessage = ({ count, name, receiver_id, kind, full }: RefusalRow): string => {
-  const refused = `${times(count, 'publication')} refused, since ${name ?? receiver_id}`
+  const refused = `${times(count, 'publication')} refused: ${name ?? receiver_id}`
   return full
     ? `${refused} has as many unacknowledged deliveries as it may have. ${ways[kind]}`
-    : `${refused} had as many unacknowledged deliveries as it may have. It has room again: publish again what is still to be told.`
+    : `${refused} had as many unacknowledged deliveries as it may have. It has room again: they can be published now.`
 }
 
 /** Publications that were refused, all of one source for one receiver: a line that grows. */

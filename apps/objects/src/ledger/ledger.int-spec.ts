@@ -124,7 +124,7 @@ describe('the ledger of deliveries', () => {
     })
     expect(refused).toMatchObject({
       message:
-        '7 publications refused, since queue had as many unacknowledged deliveries as it may have. It has room again: publish again what is still to be told.',
+        '7 publications refused: queue had as many unacknowledged deliveries as it may have. It has room again: they can be published now.',
       count: 7,
       object_id: source.id,
       name: 'source',
@@ -160,7 +160,7 @@ describe('the ledger of deliveries', () => {
     expect(await read({ state: 'omitted' })).toMatchObject([
       {
         message:
-          '7 publications refused, since queue has as many unacknowledged deliveries as it may have. Acknowledge what waits there, or raise its max_pending.',
+          '7 publications refused: queue has as many unacknowledged deliveries as it may have. Acknowledge what waits there, or raise its max_pending.',
       },
     ])
     await objects.database.query('DELETE FROM objects.full_receivers WHERE receiver_id = $1', [queue.id])

@@ -8,6 +8,7 @@ import { waitFor } from '#common/testing/wait-for.js'
 import { appCall, nodeCall, ObjectsUnderTest, ownerCall } from '../../../../test/support/objects-service.js'
 import { eventIdOf } from '../ids.js'
 import { range, Stage } from './publish.fixture.js'
+import { Refusals } from './refusals.js'
 
 let objects: ObjectsUnderTest
 let stage: Stage
@@ -180,6 +181,36 @@ describe('what is refused', () => {
     expect(outcomes.filter((each) => each === 'idempotency_key_reused')).toHaveLength(39)
     expect((await stage.events(id)).map(({ seq }) => seq)).toEqual(range(1, 41))
     expect(await stage.deliveries(String(crowd))).toHaveLength(1)
+  })
+
+  it('is counted once for a full receiver, however often it is tried under its key', async () => {
+    const id = await stage.source('tried')
+    await stage.watchers(id, 1, { max_pending: 1 })
+    await stage.publish('tried')
+    const trying = async (key?: string) =>
+      expect(
+        await codeOf(stage.publish('tried', null, { ctx: ownerCall({ ...(key && { idempotencyKey: key }) }) })),
+      ).toBe('queue_full')
+    for (const key of ['one', 'one', 'one', 'other', 'one', undefined, undefined]) await trying(key)
+    const refusals = objects.service.app.get(Refusals, { strict: false })
+    await refusals.stop()
+    const counted = async () => {
+      const text = 'SELECT count, last_at FROM objects.refusals WHERE source_id = $1'
+      const [row] = await objects.database.query<{ count: number; last_at: Date }>(text, [id])
+      return row
+    }
+    expect(await counted()).toMatchObject({ count: 4 })
+    // one that is still tried is known of since its last try
+    objects.clock.advance(3_600_000)
+    const later = objects.clock.now()
+    await trying('one')
+    await refusals.stop()
+    const again = await counted()
+    expect([again?.count, Number(again?.last_at) >= later]).toEqual([4, true])
+    await objects.database.query('DELETE FROM objects.refusals')
+    await trying('one')
+    await refusals.stop()
+    expect(await counted()).toMatchObject({ count: 1 })
   })
 })
 

@@ -63,7 +63,7 @@ export class PublishService {
       const outcome = refusal
         ? await this.#refuse(asked, object, key, refusal)
         : await this.acceptor.accept(ctx, publicationOf(object as KnownObject, ctx, asked, key))
-      if (outcome.kind !== 'stale') return this.#answer(ctx, outcome)
+      if (outcome.kind !== 'stale') return this.#answer(ctx, outcome, key)
       object = await this.catalogs.current(asked.ref)
     }
     throw new SvcError('service_unavailable', 'The object changes all the time.', { service: 'objects' })
@@ -92,13 +92,13 @@ export class PublishService {
     return first && replayOf(first, key)
   }
 
-  #answer(ctx: Context, outcome: Verdict): readonly Acceptance[] {
+  #answer(ctx: Context, outcome: Verdict, key: PublicationKey | undefined): readonly Acceptance[] {
     switch (outcome.kind) {
       case 'accepted':
         if (outcome.replayed && ctx.notes) ctx.notes.replayed = true
         return outcome.answers
       case 'full':
-        this.refusals.count(outcome.receivers)
+        this.refusals.count(outcome.receivers, key?.key)
         throw queueFull(outcome.receivers)
       case 'reused':
         throw new SvcError('idempotency_key_reused')

@@ -7,10 +7,14 @@ import type { CountedRefusal, RefusalRepository } from './refusal.repository.js'
 
 /** Ms between two writes: however often somebody tries, the database hears of it once. */
 const writeEvery = 1000
+/** Publications under a key that this process remembers: whoever tries again does so soon. */
+const remembered = 10_000
 
 /** Counts publications that were refused since a receiver was full, for the ledger. */
 export class Refusals implements Running {
   #counted = new Map<string, CountedRefusal>()
+  /** The last ones under a key, each with its receiver. */
+  readonly #seen = new Set<string>()
   #resting = false
   #writing: Promise<void> | undefined
   #callOff: () => void = () => undefined
@@ -30,15 +34,30 @@ export class Refusals implements Running {
     await this.#write()
   }
 
-  /** One publication was refused for these. */
-  count(receivers: readonly FullWatcher[]): void {
+  /**
+   * One publication was refused for these.
+   *
+   * @param key its idempotency key: however often it is tried under that, it counts once
+   */
+  count(receivers: readonly FullWatcher[], key?: string): void {
     const at = this.clock.now()
     for (const { source_id, receiver_id } of receivers) {
       const name = `${source_id} ${receiver_id}`
+      const added = key === undefined || this.#isFirst(`${name} ${key}`) ? 1 : 0
       const { count, first } = this.#counted.get(name) ?? { count: 0, first: at }
-      this.#counted.set(name, { source_id, receiver_id, count: count + 1, first, last: at })
+      this.#counted.set(name, { source_id, receiver_id, count: count + added, first, last: at })
     }
     this.#begin()
+  }
+
+  #isFirst(publication: string): boolean {
+    if (this.#seen.has(publication)) return false
+    this.#seen.add(publication)
+    for (const oldest of this.#seen) {
+      if (this.#seen.size <= remembered) break
+      this.#seen.delete(oldest)
+    }
+    return true
   }
 
   /** The first is written at once, what comes after it together a while later. */
