@@ -69,7 +69,7 @@ const objectsCheck = ({ parts }: SystemStatus): Finding[] =>
       state: 'warn',
       detail: detail ?? 'deliveries wait for a person',
       remedy:
-        'svc canvas attention and svc ledger --kind delivery say which and why; then svc custom-object replay or resume <ref>, or acknowledge what waits',
+        'svc ledger --kind delivery says which and why, svc custom-object show <ref> how much waits; then svc custom-object replay or resume <ref>, or, of a queue, receive and acknowledge what waits or raise its max_pending',
     }))
 
 const hostCheck = ({ brokers, parts }: SystemStatus): Finding =>

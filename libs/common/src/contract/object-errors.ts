@@ -33,6 +33,6 @@ export const objectErrorCodes = defineCodes({
     kind: 'exhausted',
     title: 'A receiver has as many unacknowledged deliveries as it may have',
     remedy:
-      '`receivers` names it. Nothing was accepted: acknowledge or replay what waits there, or raise its `max_pending`.',
+      '`receivers` names it. Nothing was accepted: have what waits there received and acknowledged, or raise its `max_pending`.',
   },
 })

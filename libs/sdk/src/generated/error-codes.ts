@@ -104,7 +104,7 @@ export const errorCodes = {
   catalog_incompatible: { kind: 'conflict', retryable: false, remedy: "Each entry of `differences` names one. Add a new event instead, or send `force` when you have seen to all of them." },
   receiver_refused: { kind: 'unprocessable', retryable: false, remedy: "`detail` says why; private addresses need `allow_private` in the receiver." },
   receiver_unfit: { kind: 'conflict', retryable: false, remedy: "Deliveries of a `queue` are received and acknowledged, those of `url` and `argv` are sent; without any there are none." },
-  queue_full: { kind: 'exhausted', retryable: true, remedy: "`receivers` names it. Nothing was accepted: acknowledge or replay what waits there, or raise its `max_pending`." },
+  queue_full: { kind: 'exhausted', retryable: true, remedy: "`receivers` names it. Nothing was accepted: have what waits there received and acknowledged, or raise its `max_pending`." },
 } as const satisfies Record<string, CodeFacts>
 
 export type ErrorCode = keyof typeof errorCodes
