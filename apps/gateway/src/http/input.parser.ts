@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { Operation } from '#common/contract/define.js'
 import { type FieldFault, SvcError } from '#common/kernel/errors.js'
+import { faultText } from '#common/kernel/field.fault.js'
 
 type Issue = z.core.$ZodIssue
 
@@ -19,7 +20,7 @@ const faultsOf = (issue: Issue, base: readonly PropertyKey[] = []): FieldFault[]
     const closest = issue.errors.reduce((best, branch) => (branch.length < best.length ? branch : best))
     return closest.flatMap((inner) => faultsOf(inner, path))
   }
-  return [{ pointer: pointerOf(path), message: issue.message }]
+  return [{ pointer: pointerOf(path), message: faultText(issue) }]
 }
 
 /** Faults that one answer names. */

@@ -64,7 +64,11 @@ export const jsonSchema = z.record(z.string(), z.unknown()).meta({ description: 
 export const json = z.unknown()
 
 /** Query strings are text: a whole number in a query. */
-export const queryInt = (min: number, max: number) => z.coerce.number().int().min(min).max(max)
+/** A number as a query has it; whatever is wrong with it, one sentence says what may be given. */
+export const queryInt = (min: number, max: number) => {
+  const error = `must be a whole number from ${min} to ${max}`
+  return z.coerce.number({ error }).int({ error, abort: true }).min(min, error).max(max, error)
+}
 
 export const queryFlag = z.enum(['true', 'false']).transform((text) => text === 'true')
 

@@ -12,8 +12,18 @@ describe('the address of a receiver', () => {
   )
 
   // to read it again was a fault of the daemon
-  it.each(['http://exa mple/', 'http://[::1%25eth0]/', 'http://a%00.example/', 'http://', 'http://a:99999/'])(
+  it.each(['http://exa mple/', 'http://[::1%25eth0]/', 'http://a%00.example/', 'http://'])(
     'is refused when it is no URL: %s',
+    (url) => expect(at(url)).toBe('must be an http or https URL'),
+  )
+
+  it.each(['http://a:99999/', 'https://[2606:4700::1111]:65536?x=:1', 'http://a:123456'])(
+    'is refused when its port is none: %s',
+    (url) => expect(at(url)).toBe('must have a port of at most 65535'),
+  )
+
+  it.each(['http://exa mple:99999/', 'ftp://a:99999/', 'http://exa mple/:99999'])(
+    'is refused for more than its port: %s',
     (url) => expect(at(url)).toBe('must be an http or https URL'),
   )
 

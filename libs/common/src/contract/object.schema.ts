@@ -56,8 +56,14 @@ const keptPending = pendingBound.optional().meta({
   description: `${boundSays}. Left out: as many as before, ${objectLimits.pending} where there was no receiver`,
 })
 
+/** Of a URL that is one but for its port. */
+const withoutPort = (text: string): string | undefined => /^(https?:\/\/[^/?#]*):\d+(?=[/?#]|$)/i.exec(text)?.[1]
+
+const urlFault = (text: unknown): string =>
+  URL.canParse(withoutPort(String(text)) ?? '') ? 'must have a port of at most 65535' : 'must be an http or https URL'
+
 const httpUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .url({ protocol: /^https?$/, error: ({ input }) => urlFault(input) })
   .max(2048)
   .refine((text) => {
     // what is no URL was refused before
@@ -278,7 +284,8 @@ export const watchBody = z.strictObject({
   source: partyRef,
   events: watchEvents,
   tier: z.enum(messageTiers).default('normal').meta({
-    description: 'Of a node that watches: the tier of its mail. `deferred` never wakes it',
+    description:
+      'Of a node that watches: the tier of its mail. `deferred` never wakes it. It says nothing of an object',
   }),
 })
 

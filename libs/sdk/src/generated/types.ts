@@ -2876,7 +2876,7 @@ export interface WatchBody {
   source: PartyRef
   /** Only these events; null: each; default null. */
   events?: string[] | null
-  /** Of a node that watches: the tier of its mail. `deferred` never wakes it; default "normal". */
+  /** Of a node that watches: the tier of its mail. `deferred` never wakes it. It says nothing of an object; default "normal". */
   tier?: 'critical' | 'urgent' | 'normal' | 'deferred'
 }
 

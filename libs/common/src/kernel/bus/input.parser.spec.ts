@@ -30,6 +30,21 @@ describe('input of an internal operation', () => {
     )
   })
 
+  it('lacks a field that is said to be missing', () => {
+    const body = z.strictObject({ payload: z.unknown(), id: z.string(), n: z.int() })
+    expect(() => parseInput(entry({ body }), { n: 'x' })).toThrow(
+      expect.objectContaining({
+        fields: {
+          errors: [
+            { pointer: '/payload', message: 'is missing' },
+            { pointer: '/id', message: 'is missing' },
+            { pointer: '/n', message: expect.not.stringContaining('missing') },
+          ],
+        },
+      }),
+    )
+  })
+
   it('is parsed by params, query and body, strict ones included', () => {
     const parts = { params: z.strictObject({ id: z.string() }), body: z.strictObject({ n: z.int() }) }
     expect(parseInput(entry(parts), { id: 'a', n: 1 })).toEqual({ id: 'a', n: 1 })

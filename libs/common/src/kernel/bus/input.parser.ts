@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Operation } from '../../contract/define.js'
 import { SvcError } from '../errors.js'
+import { faultText } from '../field.fault.js'
 
 const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
@@ -27,7 +28,10 @@ export const parseInput = (entry: Operation, input: unknown): unknown => {
     const own = Object.fromEntries(names.filter((name) => name in given).map((name) => [name, given[name]]))
     const result = schema.safeParse(own)
     if (result.success) Object.assign(parsed, result.data)
-    else errors.push(...result.error.issues.map(({ path, message }) => ({ pointer: pointerOf(path), message })))
+    else
+      errors.push(
+        ...result.error.issues.map((issue) => ({ pointer: pointerOf(issue.path), message: faultText(issue) })),
+      )
   }
   if (errors.length > 0) throw new SvcError('validation_failed', undefined, { errors })
   return parsed
