@@ -25,8 +25,9 @@ export const registerLedger = (program: Command, shell: Shell): void => {
   const made = command(program, 'ledger', {
     calls: ['ledger.list'],
     summary: 'What did not happen as planned: why, how late, and the command that does it now',
-    about: `Slots of schedules, launches and resumes of nodes, answers to questions, deliveries of events. A state is one of waiting (it has still to happen),
-late, failed, unknown (how it ended was not seen) and omitted (it will not happen by itself).`,
+    about: `Slots of schedules, launches and resumes of nodes, answers to questions, deliveries of events: those that failed or
+wait for a paused receiver, and publications that were refused. A state is one of waiting (it has still to happen), late,
+failed, unknown (how it ended was not seen) and omitted (it will not happen by itself).`,
     examples: [
       ['svc ledger --since 1d', 'of the last day'],
       ['svc ledger --state failed --kind slot', 'schedules whose work failed'],
@@ -86,8 +87,9 @@ const ledgerTable = (entries: readonly LedgerEntry[]): string =>
     ]),
   )
 
-/** What it is about; one entry may stand for a run of slots, or for several deliveries. */
-const whatText = ({ kind, name, request_id, node_id, cron_id, object_id, count }: LedgerEntry): string => {
+/** What it is about; one entry may stand for a run of slots, for several deliveries, or for publications that were refused. */
+const whatText = ({ kind, state, name, request_id, node_id, cron_id, object_id, count }: LedgerEntry): string => {
   const what = brief(name ?? request_id ?? node_id ?? cron_id ?? object_id ?? '-', 32)
-  return count === 1 ? what : `${what} (${count} ${kind === 'delivery' ? 'deliveries' : 'slots'})`
+  const many = kind !== 'delivery' ? 'slots' : state === 'omitted' ? 'publications' : 'deliveries'
+  return count === 1 ? what : `${what} (${count} ${many})`
 }

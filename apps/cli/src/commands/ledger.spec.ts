@@ -47,6 +47,16 @@ describe('svc ledger', () => {
     expect(out).toMatch(/^2026-01-01T08:00:00Z +slot +late +1m 30s +cron_01jd0{22} +- +It was fired 1 minute late\.$/m)
   })
 
+  it('says of what it stands for so many: slots, deliveries, or publications that were refused', async () => {
+    const delivery = { kind: 'delivery', name: 'f1', count: 3 }
+    wire.says(
+      page([entry({ ...delivery, state: 'waiting', cause: 'paused' }), entry({ ...delivery, cause: 'queue_full' })]),
+    )
+    const { out } = await svc.run(['ledger'])
+    expect(out).toMatch(/ delivery +waiting +- +f1 \(3 deliveries\) /)
+    expect(out).toMatch(/ delivery +omitted +- +f1 \(3 publications\) /)
+  })
+
   it('asks for what is wanted of it', async () => {
     wire.says(page([]))
     const options = ['--kind', 'slot', '--state', 'failed', '--node', node, '--cron', cron, '--app', 'app_1']
