@@ -50,7 +50,7 @@ export class SubscriptionService {
   /** @throws SvcError validation_failed (itself), not_found, illegal_transition (one was canceled), quota_exceeded */
   put(ctx: Context, input: InputOf<typeof put>): Promise<OutputOf<typeof put>> {
     const { subscriber, publisher, mode } = input
-    if (subscriber === publisher) refuse('/publisher', 'must be another node than the subscriber')
+    if (subscriber === publisher) refuse('/publisher', 'must be another one: a node knows what it does itself')
     return this.writer.transact(ctx, async (within) => {
       for (const node of await this.locked(within, input)) requireLegal(node.status, 'watch')
       const known = await this.subscriptions.find(within.tx, subscriber, publisher)

@@ -34,6 +34,17 @@ describe('the filter of a watch', () => {
     expect(refusal(() => nodeFilter(['tool.*'], quiet))).toMatchObject({ event: 'tool.*' })
   })
 
+  // There is no catalog of a node that an event could be added to.
+  it('says of an event that nodes don’t have which ones they have', () => {
+    for (const how of [quiet, wakes])
+      expect(refusal(() => nodeFilter(['build.failed'], how))).toMatchObject({
+        event: 'build.failed',
+        declared: expect.arrayContaining(['report.pushed']),
+        remedy: expect.stringMatching(/^Name events that nodes have: report\.pushed, /),
+      })
+    expect(refusal(() => objectFilter(object, ['bulit']))).not.toHaveProperty('remedy')
+  })
+
   it('leaves out what every node does that is woken, where a node would be woken by it', () => {
     const left = (events: string[] | null) =>
       watchableNodeEvents.filter((event) => !nodeFilter(events, wakes).includes(event))

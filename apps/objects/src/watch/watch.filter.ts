@@ -1,11 +1,18 @@
 import { type DeclaredEvent, watchableNodeEvents } from '#common/contract/object.schema.js'
 import { SvcError } from '#common/kernel/errors.js'
 
+/** Whose events they are, and what to do about one that is none where the usual advice doesn't fit. */
+interface Whose {
+  readonly name: string
+  readonly remedy?: string
+}
+
 /** Names of events, out of which a watch picks some. */
-const required = (asked: readonly string[], declared: readonly string[], whose: string): string[] => {
+const required = (asked: readonly string[], declared: readonly string[], { name, ...advice }: Whose): string[] => {
   const unknown = asked.find((event) => !declared.includes(event))
   if (unknown === undefined) return [...new Set(asked)]
-  throw new SvcError('event_not_declared', `There is no event "${unknown}" of ${whose}.`, { event: unknown, declared })
+  const message = `There is no event "${unknown}" of ${name}.`
+  throw new SvcError('event_not_declared', message, { event: unknown, declared, ...advice })
 }
 
 /** `node.*` stands for all whose names begin so. */
@@ -36,7 +43,7 @@ export const objectFilter = (
   required(
     events ?? [],
     catalog.map(({ event }) => event),
-    `the object ${name}`,
+    { name: `the object ${name}` },
   )
 
 /**
@@ -53,6 +60,6 @@ export const nodeFilter = (events: readonly string[] | null, { wakes }: { readon
   return required(
     asked.flatMap((event) => spelledOut(event, open)),
     open,
-    'a node',
+    { name: 'a node', remedy: `Name events that nodes have: ${open.join(', ')}.` },
   )
 }

@@ -4,7 +4,7 @@ import { receiver } from './object.schema.js'
 const faultOf = (given: object): string | undefined => receiver.safeParse(given).error?.issues[0]?.message
 
 describe('the address of a receiver', () => {
-  const at = (url: string) => faultOf({ type: 'url', url })
+  const at = (url: unknown) => faultOf({ type: 'url', url })
 
   it.each(['https://example.com/in?a=%00', 'http://[2606:4700::1111]:8080/', 'http://bücher.example/ä'])(
     'may be %s',
@@ -25,6 +25,10 @@ describe('the address of a receiver', () => {
   it.each(['http://exa mple:99999/', 'ftp://a:99999/', 'http://exa mple/:99999'])(
     'is refused for more than its port: %s',
     (url) => expect(at(url)).toBe('must be an http or https URL'),
+  )
+
+  it.each([undefined, 7, { toString: 1 }])('is refused when it is no text: %j', (url) =>
+    expect(at(url)).toBe('must be an http or https URL'),
   )
 
   it.each(['http://example.com/\u0000', 'http://example.com/\r\nX: y'])(

@@ -59,8 +59,10 @@ const keptPending = pendingBound.optional().meta({
 /** Of a URL that is one but for its port. */
 const withoutPort = (text: string): string | undefined => /^(https?:\/\/[^/?#]*):\d+(?=[/?#]|$)/i.exec(text)?.[1]
 
-const urlFault = (text: unknown): string =>
-  URL.canParse(withoutPort(String(text)) ?? '') ? 'must have a port of at most 65535' : 'must be an http or https URL'
+const urlFault = (given: unknown): string =>
+  typeof given === 'string' && URL.canParse(withoutPort(given) ?? '')
+    ? 'must have a port of at most 65535'
+    : 'must be an http or https URL'
 
 const httpUrl = z
   .url({ protocol: /^https?$/, error: ({ input }) => urlFault(input) })
