@@ -10,8 +10,12 @@ export interface ObjectRecord {
   readonly catalog: readonly DeclaredEvent[]
   readonly catalog_version: number
   readonly receiver: Receiver | null
+  /** The version at which the receiver changed last. */
+  readonly receiver_version: number
   /** Which of the secrets that are derived for it signs. */
   readonly secret: number
+  /** The oldest of those that sign too, until then; null: the one before. */
+  readonly former_secret: number | null
   readonly former_secret_until: Date | null
   readonly app_id: string | null
   readonly created_by: z.infer<typeof actorRef>

@@ -86,10 +86,12 @@ export class ObjectRepository {
   }
 
   /** Writes the changes of a row that this transaction has locked, and raises its version. */
-  save(tx: Tx, before: ObjectRecord, changes: Partial<ObjectRecord>, at: Date): ObjectRecord {
+  save(tx: Tx, before: ObjectRecord, changed: Partial<ObjectRecord>, at: Date): ObjectRecord {
+    const version = before.version + 1
+    const changes = changed.receiver === undefined ? changed : { ...changed, receiver_version: version }
     const patch = Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, columnValue(name, value)]))
     setLocked(tx, 'objects.objects', before, { ...patch, updated_at: at })
-    return { ...before, ...changes, version: before.version + 1, updated_at: at }
+    return { ...before, ...changes, version, updated_at: at }
   }
 
   /** Of those that the caller may see, the newest first. */

@@ -18,7 +18,7 @@ import type { ObjectRepository } from './object.repository.js'
 import type { ObjectViews } from './object.view.js'
 import { requireAllowed } from './receiver.check.js'
 import { shownTo } from './receiver.shown.js'
-import { type SigningKey, signs } from './signing.secret.js'
+import { rotated, type SigningKey, signs } from './signing.secret.js'
 
 const list = contract['customObjects.list']
 const update = contract['customObjects.update']
@@ -81,25 +81,26 @@ export class ObjectService {
   }
 
   /**
-   * The former secret signs too for `overlap` seconds. The secret is in the first answer alone.
+   * Those before it sign too for `overlap` seconds, and no less than an earlier rotation promised; with 0 all of them end at
+   * once. The secret is in the first answer alone: when that is lost, another rotation leaves who has the former one unharmed.
    *
    * @throws SvcError not_found; receiver_unfit where nothing is signed
    */
   async rotateSecret(ctx: Context, input: InputOf<typeof rotate>): Promise<OutputOf<typeof rotate>> {
-    let signing_secret: string | null = null
-    await this.writer.once(ctx, { operation: rotate.name, input }, async ({ tx }) => {
+    let secret: string | null = null
+    const { replayed } = await this.writer.once(ctx, { operation: rotate.name, input }, async ({ tx }) => {
       const before = await this.#lock(tx, input.ref)
       if (!signs(before)) {
         const message = `Deliveries to the object ${before.name} are not signed: its receiver is no \`url\`.`
         throw new SvcError('receiver_unfit', message, { resource: 'object', id: before.id })
       }
       const at = new Date(this.clock.now())
-      const until = input.overlap === 0 ? null : new Date(at.getTime() + input.overlap * 1000)
-      const row = this.objects.save(tx, before, { secret: before.secret + 1, former_secret_until: until }, at)
-      signing_secret = this.key.secretsOf(row, at).current
+      const row = this.objects.save(tx, before, rotated(before, input.overlap, at), at)
+      secret = this.key.secretsOf(row, at).current
       return null
     })
-    return { signing_secret }
+    // what was set by a transaction that was undone is of no secret that signs
+    return { signing_secret: replayed ? null : secret }
   }
 
   async #seen(ctx: Context, ref: string): Promise<ObjectRecord> {

@@ -127,7 +127,8 @@ describe('a delivery to a program', () => {
       const { app } = sending.objects.service
       const [bus, settings] = [app.get(Bus, { strict: false }), app.get(SETTINGS, { strict: false }) as Settings]
       const carrier = new ArgvCarrier(bus, settings, sending.objects.clock, within)
-      const to = { id: 'obj_1', name: 'program', secret: 1, former_secret_until: null }
+      const signing = { secret: 1, former_secret: null, former_secret_until: null }
+      const to = { id: 'obj_1', name: 'program', receiver_version: 1, ...signing }
       return carrier.carry({ ...to, receiver: { type: 'argv', argv, max_pending: 1 } }, [delivery], never)
     }
 

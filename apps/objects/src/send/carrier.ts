@@ -10,8 +10,11 @@ export interface Addressee {
   /** Null of a node. */
   readonly name: string | null
   readonly receiver: Receiver | null
-  /** Which of the secrets that are derived for it signs, and until when the one before it signs too. */
+  /** The version of the object at which its receiver changed last. */
+  readonly receiver_version: number
+  /** Which of the secrets that are derived for it signs, and from which one on until when those before it sign too. */
   readonly secret: number
+  readonly former_secret: number | null
   readonly former_secret_until: Date | null
 }
 

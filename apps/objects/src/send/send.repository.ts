@@ -126,7 +126,8 @@ export class SendRepository {
   /** The receiver, as long as this process holds it and may send to it. */
   async standing(reader: Reader, { id, holder }: Held): Promise<Standing | undefined> {
     const [row] = await reader.query<Standing>(
-      `SELECT r.id, r.delivery_seq, o.name, o.receiver, o.app_id, coalesce(o.secret, 1) AS secret, o.former_secret_until
+      `SELECT r.id, r.delivery_seq, o.name, o.receiver, o.app_id, coalesce(o.receiver_version, 1) AS receiver_version,
+              coalesce(o.secret, 1) AS secret, o.former_secret, o.former_secret_until
          FROM objects.receivers r LEFT JOIN objects.objects o ON o.id = r.id AND o.deleted_at IS NULL
         WHERE r.id = $1 AND r.holder = $2 AND r.status = 'active'`,
       [id, holder],

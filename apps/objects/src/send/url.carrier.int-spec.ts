@@ -42,7 +42,9 @@ const addressee = (more: { url?: string; allow_private?: boolean } & Partial<Add
   return {
     id: newId('obj'),
     name: 'hook',
+    receiver_version: 1,
     secret: 1,
+    former_secret: null,
     former_secret_until: null,
     receiver: { type: 'url', url, allow_private, max_pending: 100 },
     ...rest,

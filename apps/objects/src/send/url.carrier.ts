@@ -49,14 +49,13 @@ export class UrlCarrier implements Carrier {
   #headers(to: Addressee, { id, traceparent }: Outgoing, body: string): Record<string, string> {
     const now = new Date(this.clock.now())
     const { current, former } = this.key.secretsOf(to, now)
-    const secrets = former === undefined ? [current] : [current, former]
     return {
       'content-type': 'application/json',
       'user-agent': `svc/${version}`,
       'accept-encoding': 'identity',
       'webhook-id': id,
       'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
-      'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, now, body)).join(' '),
+      'webhook-signature': [current, ...former].map((secret) => new Webhook(secret).sign(id, now, body)).join(' '),
       ...(traceparent !== null && { traceparent }),
     }
   }
