@@ -119,6 +119,12 @@ export const wholeNumber = (text: string): number => {
   return Number(text)
 }
 
+/** How many of an option: a whole number of 1 or more. @throws UsageError */
+export const countNumber = (text: string): number => {
+  if (!/^0*[1-9]\d*$/.test(text)) throw new UsageError(`${text} is not a whole number of 1 or more`)
+  return Number(text)
+}
+
 /** An option that may be given several times. */
 export const repeated = (text: string, before: readonly string[] = []): string[] => [...before, text]
 

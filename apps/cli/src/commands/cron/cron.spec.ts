@@ -147,6 +147,12 @@ describe('svc cron next', () => {
     expect(out).toMatch(/^Sun 2026-03-29 03:00:00 \+02:00 +2026-03-29T01:00:00Z +0s +7s later$/m)
   })
 
+  it('are at least one', async () => {
+    wire.says(json(times))
+    expect((await svc.run(['cron', 'next', id, '-n', '0'])).code).toBe(2)
+    expect(wire.received).toHaveLength(0)
+  })
+
   it('shows those of a schedule that is only thought of', async () => {
     wire.says(json(times))
     const line = ['cron', 'next', '--cron', '30 2 * * *', '--tz', 'Asia/Tokyo', '-n', '2', '--start', '2026-03-28']

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Client, CronsNextResponse, CronsPreviewBody } from '#sdk/index.js'
 import { timesText, zoneOfSchedule } from '../../cron/cron.view.js'
 import { UsageError } from '../../failure.js'
-import { wholeNumber } from '../../input.js'
+import { countNumber } from '../../input.js'
 import { command, type Invocation, performs } from '../../invocation.js'
 import type { Shell } from '../../shell.js'
 import { addScheduleFlags, hasSchedule, type ScheduleFlags, timesOf, zoneOf } from './schedule.flags.js'
@@ -20,7 +20,7 @@ export const registerNext = (cron: Command, shell: Shell): void => {
       ['svc cron next <id> -n 5', 'the next five'],
       ['svc cron next --cron "30 2 * * *" --tz Europe/Berlin -n 3 --start 2030-03-29', 'before anything is armed'],
     ],
-  }).option('-n, --count <number>', 'how many, 1 to 100', wholeNumber, 10)
+  }).option('-n, --count <number>', 'how many, 1 to 100', countNumber, 10)
   addScheduleFlags(made)
   performs<NextOptions>(made, shell, async (call, id) => {
     const asked = hasSchedule(call.options)

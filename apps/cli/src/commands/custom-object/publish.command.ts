@@ -17,8 +17,11 @@ export const registerPublish = (object: Command, shell: Shell): void => {
     calls: ['customObjects.publish'],
     mayCall: ['customObjects.publishBatch'],
     summary: 'Publish an event of an object to whoever watches it',
-    about:
-      'With your own token, or with the publish token of the object in SVC_TOKEN. What is accepted is durable, and reaches whoever watches at least once.',
+    about: `With your own token, or with the publish token of the object in SVC_TOKEN. What is accepted is durable, and reaches whoever
+watches at least once.
+
+With --lines it waits out a daemon that restarts once that has taken a line, and a limit of requests; a full queue of whoever
+watches ends it. When it ends early it says which lines are published. A "dedupe_key" in each makes it safe to send them again.`,
     examples: [
       [`svc custom-object publish build-server build.failed --payload '{"id": 7}'`, 'one event'],
       [

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { SvcCommand } from '../../../../../test/support/svc-command.js'
-import { cut, events, json, problem, type Sent } from '../../../../../test/support/wire-server.js'
+import { cut, events, json, problem, type Reply, type Sent } from '../../../../../test/support/wire-server.js'
 
 const at = '2026-01-01T00:00:00.000Z'
 const accepted = (seq: number, duplicate = false) => ({ event_id: `evt_${seq}`, seq, accepted_at: at, duplicate })
@@ -91,10 +91,83 @@ describe('svc custom-object publish', () => {
       problem(422, { code: 'payload_schema_mismatch', detail: 'no', errors: [{ pointer: '/events/1', message: 'x' }] }),
     )
     const refused = await publish(['a', '--lines'], '1\n2\n')
-    expect(refused.err).toContain('none of the 2 events up to line 2 is published, the 0 before them are')
+    expect(refused.err).toMatch(/^none of the 2 events in lines 1–2 is published$/m)
     expect(refused.code).toBe(1)
     expect((await publish(['--lines'], '1\n')).err).toContain('line 1 names no event')
     expect((await publish(['a', '--lines', '--dedupe-key', 'x'], '1\n')).code).toBe(2)
+  })
+})
+
+describe('svc custom-object publish --lines', () => {
+  const three = '1\n2\n\n3\n'
+  const refusal = problem(422, { code: 'payload_schema_mismatch', detail: 'no' })
+
+  it.each<[string, Reply]>([
+    ['a connection that breaks', cut],
+    ['an answer that is none', json('nothing', 202)],
+    ['an answer that is no JSON', (response) => response.writeHead(202).end('<html>')],
+    ['an attempt that was cut off', problem(409, { code: 'outcome_unknown', detail: 'no' })],
+    ['a proxy', problem(502, { detail: 'no' })],
+  ])('claims nothing of its lines after %s, and says how to find out', async (_, reply) => {
+    wire.says(reply)
+    const { code, err } = await publish(['a', '--lines'], three)
+    expect(code).not.toBe(0)
+    expect(err).toMatch(/^nobody knows whether the 3 events in lines 1–4 are published$/m)
+    expect(err).toContain('svc custom-object events build-server')
+    expect(err).toContain('dedupe_key')
+    expect(err).not.toContain('none of')
+  })
+
+  it('says what is published before, and that a dedupe_key makes it safe to send again', async () => {
+    const keyed = (key: string) => JSON.stringify({ event: 'a', payload: 1, dedupe_key: key })
+    const batches = `${keyed('x')}\n`.repeat(500) + keyed('y')
+    let first = true
+    wire.says((response, request) => {
+      const { events: sent } = request.body as { events: unknown[] }
+      const reply = first ? batch(...sent.map((_, at) => accepted(at + 1))) : problem(500, { detail: 'no' })
+      first = false
+      reply(response, request)
+    })
+    const { err } = await publish(['--lines'], batches)
+    expect(err).toMatch(
+      /^nobody knows whether the (\d+ events|event) in lines? [\d–]+ (is|are) published; the \d+ before (it|them) are$/m,
+    )
+    expect(err).toContain('sent again none is published twice: each has its dedupe_key')
+  })
+
+  it('says of a refusal that none is published, unless an earlier attempt ended unseen', async () => {
+    wire.says(refusal)
+    expect((await publish(['a', '--lines'], '1')).err).toMatch(/^the event in line 1 is not published$/m)
+    wire.says(cut, refusal)
+    expect((await publish(['a', '--lines'], '1')).err).toMatch(
+      /^nobody knows whether the event in line 1 is published$/m,
+    )
+    const nobody = { env: { SVC_TOKEN: 'svc_pub_x', SVC_BASE_URL: 'http://127.0.0.1:1' }, input: three }
+    const { err } = await svc.run(['custom-object', 'publish', 'build-server', 'a', '--lines'], nobody)
+    expect(err).toMatch(/^none of the 3 events in lines 1–4 is published$/m)
+  })
+
+  it('repeats a request under its key, so that a daemon that took it answers the same', async () => {
+    wire.says(cut, batch(accepted(1)))
+    expect((await publish(['a', '--lines'], '1')).out).toBe('1 accepted\n')
+    const [first, second] = wire.received.map(({ headers }) => headers['idempotency-key'])
+    expect(first).toMatch(/\w/)
+    expect(second).toBe(first)
+  })
+
+  it('waits out a daemon that restarts, once it has taken something, and says so once', async () => {
+    const gone = problem(503, { code: 'service_unavailable', detail: 'no' }, { 'retry-after': '0' })
+    let taken = 0
+    wire.says((response, request) => {
+      const { events: sent } = request.body as { events: unknown[] }
+      const answers = taken === 0 || wire.received.length > 6
+      taken += answers ? sent.length : 0
+      const reply = answers ? batch(...sent.map((_, at) => accepted(at + 1))) : gone
+      reply(response, request)
+    })
+    const { code, out, err } = await publish(['a', '--lines'], '1\n'.repeat(501))
+    expect([code, out]).toEqual([0, '501 accepted\n'])
+    expect(err).toBe('no answer of the daemon: trying again until there is one\n')
   })
 })
 
@@ -145,6 +218,13 @@ describe('svc custom-object receive', () => {
       [expect.stringContaining('dlv_1'), expect.stringContaining('dlv_2')],
     ])
     expect(acked()).toEqual(['dlv_1', 'dlv_2'])
+  })
+
+  it.each(['0', '-1', 'x'])('takes no %s for how many', async (count) => {
+    queue([deliveries(1), 'stays'])
+    const { code, err } = await receive('--ack', `--count=${count}`)
+    expect([code, err]).toEqual([2, expect.stringContaining(`${count} is not a whole number`)])
+    expect(wire.received).toHaveLength(0)
   })
 
   it('ends when it can not acknowledge, and says at once what can never be received', async () => {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { Acknowledger } from '../../custom-object/acknowledger.js'
 import { deliveryLine } from '../../custom-object/delivery.view.js'
-import { wholeNumber } from '../../input.js'
+import { countNumber, wholeNumber } from '../../input.js'
 import { command, performs } from '../../invocation.js'
 import type { Shell } from '../../shell.js'
 
@@ -28,7 +28,7 @@ export const registerReceive = (object: Command, shell: Shell): void => {
   })
     .option('--ack', 'acknowledge each as soon as it is written')
     .option('--after <seq>', 'also what is acknowledged already, behind this number, as far as it is kept', wholeNumber)
-    .option('-n, --count <number>', 'end after so many', wholeNumber)
+    .option('-n, --count <number>', 'end after so many', countNumber)
   performs<ReceiveFlags>(made, shell, async ({ client, out, json, options }, ref = '') => {
     const { customObjects } = await client()
     // whether it is there at all is known before it is waited for
