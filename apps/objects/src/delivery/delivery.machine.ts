@@ -3,7 +3,8 @@ import { defineMachine } from '#common/kernel/machine.js'
 
 /**
  * A delivery that the daemon sends goes through all of it; one of a queue is `pending` until it is acknowledged. `exhaust`:
- * no try is left. Acknowledging what was acknowledged changes nothing.
+ * no try is left. `redirect`: the receiver is another one, or somewhere else. Acknowledging what was acknowledged changes
+ * nothing.
  */
 export const deliveryMachine = defineMachine({
   name: 'delivery',
@@ -14,5 +15,6 @@ export const deliveryMachine = defineMachine({
     fail: { from: ['pending', 'failed'], to: 'failed' },
     exhaust: { from: ['pending', 'failed'], to: 'dead' },
     replay: { from: ['dead'], to: 'failed' },
+    redirect: { from: ['pending', 'failed', 'dead'], to: 'pending' },
   },
 })

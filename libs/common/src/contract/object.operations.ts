@@ -91,7 +91,7 @@ export const objectOperations = [
     kind: 'route',
     summary: 'Change the description, the catalog or the receiver of an object',
     description:
-      'A catalog may gain events, and payloads may gain optional fields. Whatever would break who publishes or who receives is refused with each difference, unless `force` is set. A receiver of another kind takes over what is not acknowledged.',
+      'A catalog may gain events, and payloads that are open to undeclared fields may gain optional ones. Whatever would break who publishes or who receives is refused with each difference, unless `force` is set. A receiver of another kind, address or program takes over what is not acknowledged, as if nothing of it had been tried.',
     service: 'objects',
     method: 'PATCH',
     path: '/v1/custom-objects/{ref}',

@@ -724,7 +724,7 @@ export class CustomObjectsRoutes extends Resource {
   /**
    * Change the description, the catalog or the receiver of an object.
    *
-   * A catalog may gain events, and payloads may gain optional fields. Whatever would break who publishes or who receives is refused with each difference, unless `force` is set. A receiver of another kind takes over what is not acknowledged.
+   * A catalog may gain events, and payloads that are open to undeclared fields may gain optional ones. Whatever would break who publishes or who receives is refused with each difference, unless `force` is set. A receiver of another kind, address or program takes over what is not acknowledged, as if nothing of it had been tried.
    *
    * `PATCH /v1/custom-objects/{ref}`; may answer `not_found`, `precondition_failed`, `catalog_incompatible`, `receiver_refused`, `receiver_unfit`
    */
