@@ -14,7 +14,7 @@ export const ofBodies: Malformation[] = [
   {
     name: 'an unknown field',
     apply: (shot, random, body) =>
-      text(shot, JSON.stringify({ ...(body as object), colour_: nastyOf(random) }), unsuitable),
+      text(shot, JSON.stringify({ ...(body as object), colour_: nastyOf(random) }), [...unsuitable, ...unreadable]),
   },
   {
     name: 'a body of another kind',
@@ -108,7 +108,6 @@ export const ofBodies: Malformation[] = [
         random.pick([
           '{"constructor":{"prototype":{"admin":true}}}',
           '{"toString":1,"hasOwnProperty":null}',
-          '{"\\ud800":1}',
           '{"\\u0000":1}',
           '{"":{"":""}}',
         ]),
@@ -119,6 +118,20 @@ export const ofBodies: Malformation[] = [
     name: 'a prototype below',
     apply: (shot, _random, body) =>
       text(shot, `{"x":[{"__proto__":{"admin":true}}],${JSON.stringify(body).slice(1)}`.replace(',}', '}'), unreadable),
+  },
+  {
+    name: 'a value that would be kept as another one',
+    apply: (shot, random) => {
+      const value = random.pick([
+        '9007199254740993',
+        '-9223372036854775807',
+        '9'.repeat(200),
+        '"\\ud800"',
+        '{"\\udfff":1}',
+        '["a\\ude00\\ud83d"]',
+      ])
+      return text(shot, `{"x":[${value}]}`, unreadable)
+    },
   },
   { name: 'a compressed body', apply: ofBody('Content-Encoding', ['gzip', 'br', 'identity, gzip'], unreadable) },
 ]

@@ -3,6 +3,7 @@ import { EventStream } from '#sdk/event-stream.js'
 import { Transport } from '#sdk/transport.js'
 import { Ended, endsAccess, endsBroker, mayPass } from './endings.js'
 import { httpFetch } from './http.fetch.js'
+import { wholeCharacters } from './whole.characters.js'
 
 export interface CallOptions {
   readonly signal?: AbortSignal
@@ -14,6 +15,9 @@ export interface CallOptions {
 const attemptLimit = 30_000
 /** Longest wait between two attempts (ms). */
 const longestWait = 2000
+
+const wholeFetch: typeof fetch = (address, init) =>
+  httpFetch(address, typeof init?.body === 'string' ? { ...init, body: wholeCharacters(init.body) } : init)
 
 /**
  * The daemon's API as this node may use it: its own routes, with its own token. A call is repeated until it is answered,
@@ -27,7 +31,7 @@ export class DaemonClient {
 
   constructor(settings: { baseUrl: string; token: string; nodeId: string }) {
     const { baseUrl, token, nodeId } = settings
-    this.#transport = new Transport({ baseUrl, token, timeout: attemptLimit, maxRetries: 0, fetch: httpFetch })
+    this.#transport = new Transport({ baseUrl, token, timeout: attemptLimit, maxRetries: 0, fetch: wholeFetch })
     this.#root = `/v1/nodes/${nodeId}/`
   }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
 import { contract } from '#common/contract/index.js'
 import { readBody } from './body.reader.js'
 
@@ -47,9 +48,43 @@ describe('a body', () => {
     await expect(read('1.7976931348623157e308')).resolves.toBe(Number.MAX_VALUE)
   })
 
-  // The record held U+FFFD where the answer still held half a pair.
-  it('has the replacement character where half of a surrogate pair stood, as its record will', () =>
-    expect(read(String.raw`{"\ud800":"a\uD83D\uDE00b\udc00\\ud800\ud800\ud83d\ude00"}`)).resolves.toEqual({
-      '\ufffd': 'a😀b\ufffd\\ud800\ufffd😀',
-    }))
+  // It was kept as another number, or as U+FFFD: of two keys that differ only there the second event was lost.
+  it.each([
+    ['{"id":9007199254740993}', '/id', /at \/id .* as 9007199254740992: send it as a string/],
+    ['{"a":[12345678901234567890123]}', '/a/0', /as 1.2345678901234568e\+22: send it as a string/],
+    ['-9007199254740993', '', /^The body is a whole number/],
+    [String.raw`{"events":[{"dedupe_key":"\ud800"}]}`, '/events/0/dedupe_key', /half of a surrogate pair/],
+    [String.raw`{"\uDFFF":1}`, '/\ufffd', /half of a surrogate pair/],
+  ])('is malformed when it would not be kept as it was sent: %s', (body, pointer, message) =>
+    expect(read(body)).rejects.toMatchObject({
+      code: 'malformed_request',
+      message: expect.stringMatching(message),
+      fields: { errors: [{ pointer, message: expect.any(String) }] },
+    }),
+  )
+
+  it('may hold numbers that doubles hold, fractions, and whole characters in any spelling', async () => {
+    const text = String.raw`{"\ud83d\ude00":["a\uD83D\uDE00b\\ud800",9007199254740992,1.00000000000000001]}`
+    await expect(read(text)).resolves.toEqual({ '😀': ['a😀b\\ud800', 2 ** 53, 1] })
+  })
+
+  it('is read as what it says, whatever it says, and written as it was read', () =>
+    fc.assert(
+      fc.asyncProperty(fc.json({ stringUnit: 'binary' }), async (sent) => {
+        fc.pre(!sent.includes('__proto__'))
+        const text = JSON.stringify(JSON.parse(sent))
+        expect(JSON.stringify(await read(text))).toBe(text)
+      }),
+    ))
+
+  it('has each whole number as it was sent, or is refused', () =>
+    fc.assert(
+      fc.asyncProperty(fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }), fc.bigInt(0n, 99n), async (any, few) => {
+        for (const whole of [any, 2n ** 53n + few, -(10n ** 16n) - few]) {
+          const sent = `{"a":${whole}}`
+          const kept = await read(sent).catch(({ code }) => code)
+          if (kept !== 'malformed_request') expect(JSON.stringify(kept)).toBe(sent)
+        }
+      }),
+    ))
 })

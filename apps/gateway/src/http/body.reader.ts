@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import type { Operation } from '#common/contract/define.js'
 import { SvcError } from '#common/kernel/errors.js'
+import { lossIn, mayLose } from '#sdk/exact.js'
 import { wantBody } from './awaited.body.js'
 
 const tooLarge = (limit: number): SvcError => new SvcError('payload_too_large', undefined, { limit })
@@ -46,28 +47,28 @@ const faultOf = (value: unknown, levels: number): string | undefined => {
   return undefined
 }
 
-/** Halves of surrogate pairs, which no text on the wire or in a database can hold, replaced as a browser would. */
-const mended = (text: string): string =>
-  /\\u[dD][89a-fA-F]/.test(text)
-    ? text.replace(
-        /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)/gs,
-        (found, half?: string) => (half ? '\\ufffd' : found),
-      )
-    : text
-
 const parsed = (text: string): unknown => {
   try {
-    return JSON.parse(mended(text))
+    return JSON.parse(text)
   } catch {
     throw new SvcError('malformed_request', 'The body is not JSON.')
   }
+}
+
+/** A database, a hash and a repetition would see another value than the one that was sent, and two that differ as one. */
+const requireKept = (text: string): void => {
+  const loss = mayLose(text) ? lossIn(text) : undefined
+  if (loss === undefined) return
+  const where = loss.pointer === '' ? 'The body' : `The body at ${loss.pointer}`
+  throw new SvcError('malformed_request', `${where} ${loss.message}.`, { errors: [loss] })
 }
 
 /**
  * Reads a JSON body. It is read only now, after token and gate: what comes from a stranger is never buffered.
  *
  * @returns undefined when there is none.
- * @throws SvcError `payload_too_large` with `limit`, `malformed_request` for another content type or what isn't JSON.
+ * @throws SvcError `payload_too_large` with `limit`, `malformed_request` for another content type, what isn't JSON, or
+ * what would not be kept as it was sent.
  */
 export const readBody = async (raw: IncomingMessage, entry: Operation, usual: number): Promise<unknown> => {
   const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type } = raw.headers
@@ -82,8 +83,10 @@ export const readBody = async (raw: IncomingMessage, entry: Operation, usual: nu
   if (bytes.length === 0) return undefined
   if (!jsonType.test(type ?? '')) throw new SvcError('malformed_request', 'Content-Type must be application/json.')
   if (!isUtf8(bytes)) throw new SvcError('malformed_request', 'The body is not UTF-8.')
-  const body = parsed(bytes.toString('utf8'))
+  const text = bytes.toString('utf8')
+  const body = parsed(text)
   const fault = faultOf(body, deepest)
   if (fault !== undefined) throw new SvcError('malformed_request', fault)
+  requireKept(text)
   return body
 }
