@@ -16,7 +16,7 @@ export interface Ran {
 
 export interface Given {
   readonly env?: Readonly<Record<string, string>>
-  readonly input?: string
+  readonly input?: string | Buffer
 }
 
 /** The built command, with a daemon's wire to speak to and a data directory of its own, which is also where it runs. */

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
+import { lossIn } from '#sdk/exact.js'
 import { UsageError } from './failure.js'
 
 export const standardInput = async (): Promise<string> => {
@@ -25,14 +26,29 @@ export const textOf = async (given: string | undefined, what: string): Promise<s
   return found
 }
 
-/** A JSON value: itself, `@file`, or `-` for standard input. @throws UsageError when it is no JSON */
+/** A JSON value: itself, `@file`, or `-` for standard input. @throws UsageError as `parsedJson` */
 export const jsonOf = async (given: string, what: string): Promise<unknown> => {
-  const source = given === '-' ? await standardInput() : given.startsWith('@') ? fileText(given.slice(1)) : given
+  if (given === '-') return parsedJson(await standardBytes(), what)
+  return given.startsWith('@') ? fileJson(given.slice(1), what) : parsedJson(given, what)
+}
+
+/**
+ * The value of a JSON text. What would change by being read is refused here: the daemon would only see what became of it.
+ *
+ * @throws UsageError when it is no JSON, or has bytes, numbers or characters that can't be kept as they are
+ */
+export const parsedJson = (source: string | Buffer, what: string): unknown => {
+  if (typeof source !== 'string' && !isUtf8(source)) throw new UsageError(`${what} is not UTF-8`)
+  const text = source.toString()
+  let value: unknown
   try {
-    return JSON.parse(source)
+    value = JSON.parse(text)
   } catch (error) {
     throw new UsageError(`${what} is not JSON: ${(error as Error).message}`)
   }
+  const loss = lossIn(text)
+  if (loss) throw new UsageError(`${what}${loss.pointer && ` at ${loss.pointer}`} ${loss.message}`)
+  return value
 }
 
 /** JSON that mostly lies in a file: the file's name, `-` for standard input, or the JSON itself. @throws UsageError */
@@ -41,6 +57,9 @@ export const jsonIn = (given: string, what: string): Promise<unknown> =>
 
 /** @throws UsageError when the file can't be read, or whoever runs this may read none: an agent without a shell */
 export const fileText = (path: string): string => fileBytes(path).toString()
+
+/** A JSON value that lies in a file. @throws UsageError as `fileText` and `parsedJson` */
+export const fileJson = (path: string, what: string): unknown => parsedJson(fileBytes(path), what)
 
 /** What a message or report carries besides its text. */
 export interface Attached {

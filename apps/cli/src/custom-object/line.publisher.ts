@@ -2,15 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { type Acceptance, type Client, type Published, ResponseError, SvcError } from '#sdk/index.js'
 import { pause } from '../clock.js'
 import { UsageError } from '../failure.js'
+import { parsedJson } from '../input.js'
 import type { Output } from '../output/output.js'
 import { Patience } from './patience.js'
 
 /** Events of one request. */
 const most = 500
 
-/** Lines of standard input as they come, those that came together in one list. */
+/** Lines of standard input as they come, those that came together in one list. Each character is one of its bytes. */
 async function* arrivals(): AsyncGenerator<string[]> {
-  process.stdin.setEncoding('utf8')
+  process.stdin.setEncoding('latin1')
   let rest = ''
   for await (const piece of process.stdin) {
     const lines = (rest + piece).split('\n')
@@ -69,9 +70,9 @@ export class LinePublisher {
       let batch = emptyBatch()
       for (const line of lines) {
         this.#read += 1
-        if (line.trim() === '') continue
+        if (/^[ \t\v\f\r]*$/.test(line)) continue
         try {
-          batch.events.push(this.#eventIn(line))
+          batch.events.push(this.#eventIn(Buffer.from(line, 'latin1')))
           batch.first ||= this.#read
           batch.last = this.#read
         } catch (error) {
@@ -87,13 +88,8 @@ export class LinePublisher {
     }
   }
 
-  #eventIn(line: string): Published {
-    let value: unknown
-    try {
-      value = JSON.parse(line)
-    } catch (error) {
-      throw new UsageError(`line ${this.#read} is not JSON: ${(error as Error).message}`)
-    }
+  #eventIn(line: Buffer): Published {
+    const value = parsedJson(line, `line ${this.#read}`)
     if (this.event !== undefined) return { event: this.event, payload: value }
     if (typeof value === 'object' && value !== null && 'event' in value) return value as Published
     throw new UsageError(

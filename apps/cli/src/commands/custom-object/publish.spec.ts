@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => svc.stop())
 
-const publish = (args: string[], input?: string) =>
+const publish = (args: string[], input?: string | Buffer) =>
   svc.run(['custom-object', 'publish', 'build-server', ...args], { ...token, ...(input !== undefined && { input }) })
 
 describe('svc custom-object publish', () => {
@@ -168,6 +168,26 @@ describe('svc custom-object publish --lines', () => {
     const { code, out, err } = await publish(['a', '--lines'], '1\n'.repeat(501))
     expect([code, out]).toEqual([0, '501 accepted\n'])
     expect(err).toBe('no answer of the daemon: trying again until there is one\n')
+  })
+
+  // The command read them as other values, and only those reached the daemon.
+  it.each([
+    [
+      '{"id":9007199254740993}',
+      ' at /id is a whole number that would be kept as 9007199254740992: send it as a string',
+    ],
+    ['[12345678901234567890123]', ' at /0 is a whole number'],
+    ['1e400', ' is a number beyond 1.8e308: send it as a string'],
+    [String.raw`{"a":"\ud800"}`, ' at /a has half of a surrogate pair'],
+    [Buffer.from('"\xff"', 'latin1'), ' is not UTF-8'],
+  ])('sends nothing that would be another value once it is read: %s', async (text, message) => {
+    wire.says(batch(accepted(1)))
+    const { code, err } = await publish(['a', '--payload', '-'], text)
+    expect([code, err]).toEqual([2, expect.stringContaining(`--payload${message}`)])
+    const lines = await publish(['a', '--lines'], Buffer.concat([Buffer.from('"ü"\n'), Buffer.from(text)]))
+    expect([lines.code, lines.err]).toEqual([2, expect.stringContaining(`line 2${message}`)])
+    expect(lines.err).toContain('the 1 events before line 2 are published')
+    expect(wire.received.map(({ body }) => body)).toEqual([{ events: [{ event: 'a', payload: 'ü' }] }])
   })
 })
 

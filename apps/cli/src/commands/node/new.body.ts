@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { NodeCreate } from '#sdk/index.js'
 import { UsageError } from '../../failure.js'
-import { assignment, fileText, oneOf, textOf } from '../../input.js'
+import { assignment, fileJson, oneOf, textOf } from '../../input.js'
 
 export interface NewOptions {
   readonly engine?: string
@@ -94,11 +94,4 @@ const programOf = (argv: readonly string[], { stdin, env }: NewOptions): NonNull
   }
 }
 
-const schemaOf = (path: string): Record<string, unknown> => {
-  try {
-    return JSON.parse(fileText(path)) as Record<string, unknown>
-  } catch (error) {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(`${path} is not JSON: ${(error as Error).message}`)
-  }
-}
+const schemaOf = (path: string): Record<string, unknown> => fileJson(path, path) as Record<string, unknown>
