@@ -110,11 +110,11 @@ const ways: Readonly<Record<RefusalRow['kind'], string>> = {
   node: 'It takes no more mail until it has read some.',
 }
 
-const refusalMessage = ({ count, name, receiver_id, kind, full }: RefusalRow): string => {
+const refusalMessage = ({ count, name, receiver_id, kind, full, reason }: RefusalRow): string => {
   const refused = `${times(count, 'publication')} refused: ${name ?? receiver_id}`
   return full
-    ? `${refused} has as many unacknowledged deliveries as it may have. ${ways[kind]}`
-    : `${refused} had as many unacknowledged deliveries as it may have. It has room again: they can be published now.`
+    ? `${refused} has as many unacknowledged deliveries as it may have. ${reason === null ? ways[kind] : 'Resume it, or raise its max_pending.'}`
+    : `${refused} had as many unacknowledged deliveries as it may have. It has room again, and refuses nothing now.`
 }
 
 /** Publications that were refused, all of one source for one receiver: a line that grows. */

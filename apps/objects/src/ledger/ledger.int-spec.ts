@@ -124,7 +124,7 @@ describe('the ledger of deliveries', () => {
     })
     expect(refused).toMatchObject({
       message:
-        '7 publications refused: queue had as many unacknowledged deliveries as it may have. It has room again: they can be published now.',
+        '7 publications refused: queue had as many unacknowledged deliveries as it may have. It has room again, and refuses nothing now.',
       count: 7,
       object_id: source.id,
       name: 'source',
@@ -164,6 +164,20 @@ describe('the ledger of deliveries', () => {
       },
     ])
     await objects.database.query('DELETE FROM objects.full_receivers WHERE receiver_id = $1', [queue.id])
+
+    const paused = await writeObject(objects, { receiver: url, name: 'held-up' })
+    await pause(paused.id, at(0), 'asked')
+    await refuse(source.id, paused.id, at(0), 1)
+    await objects.database.query('INSERT INTO objects.full_receivers VALUES ($1, now())', [paused.id])
+    expect(await read({ object_id: paused.id })).toMatchObject([
+      {
+        message:
+          '1 publication refused: held-up has as many unacknowledged deliveries as it may have. Resume it, or raise its max_pending.',
+        action: { command: `svc custom-object resume ${paused.id}` },
+      },
+    ])
+    for (const table of ['full_receivers', 'refusals'])
+      await objects.database.query(`DELETE FROM objects.${table} WHERE receiver_id = $1`, [paused.id])
   })
 
   it('is confined to a kind, a state, an object and a moment', async () => {
