@@ -1,5 +1,6 @@
 import type { CustomObject, Receiver, Watch } from '#sdk/index.js'
 import { ago } from '../clock.js'
+import { unstyled } from '../output/output.js'
 import { brief, facts, table } from '../output/table.js'
 
 /** How what it watches reaches it, in one line. */
@@ -35,6 +36,13 @@ const waitingText = ({ receiver, receiver_state }: CustomObject): string | null 
   return `${pending} of at most ${receiver.max_pending}${tried.length ? ` (${tried.join(', ')})` : ''}`
 }
 
+/** What a receiver is now, in one line. */
+export const waitingLine = ({ name, receiver_state }: CustomObject): string => {
+  if (receiver_state === null) return `${name}  has no receiver`
+  const { status, pending } = receiver_state
+  return `${name}  ${status}: ${pending === 1 ? '1 delivery waits' : `${pending} deliveries wait`}`
+}
+
 export const objectTable = (objects: readonly CustomObject[]): string =>
   table(
     ['NAME', 'ID', 'EVENTS', 'WATCHERS', 'PUBLISHED', 'WAITING', 'RECEIVER'],
@@ -51,12 +59,13 @@ export const objectTable = (objects: readonly CustomObject[]): string =>
     ]),
   )
 
+/** What an object is. Its descriptions were written by others, and are no more than text. */
 export const objectText = (object: CustomObject): string => {
   const { receiver, catalog } = object
   const text = facts([
     ['id', object.id],
     ['name', object.name],
-    ['description', object.description],
+    ['description', indented(unstyled(object.description))],
     ['receiver', receiver && receiverText(receiver)],
     ['directory', receiver?.type === 'argv' ? receiver.cwd : null],
     ['status', statusText(object)],
@@ -70,13 +79,16 @@ export const objectText = (object: CustomObject): string => {
   return catalog.length ? `${text}\n\n${catalogTable(object)}` : text
 }
 
+/** Further lines of a text stand below its first one, and are not taken for other facts. */
+const indented = (text: string): string => text.replace(/\r\n?|\n/g, `\n${' '.repeat('description  '.length)}`)
+
 const catalogTable = ({ catalog }: CustomObject): string =>
   table(
     ['EVENT', 'PAYLOAD', 'DESCRIPTION'],
     catalog.map(({ event, payload_schema, description }) => [
       event,
       payloadText(payload_schema),
-      brief(description, 80),
+      brief(unstyled(description), 80),
     ]),
   )
 

@@ -13,14 +13,15 @@ export interface ReceiverFlags {
   readonly maxPending?: number
 }
 
-export const addReceiverFlags = (made: Command): Command =>
+/** @param pending how many deliveries may wait where the line says nothing of it */
+export const addReceiverFlags = (made: Command, pending: string): Command =>
   made
     .option('--queue', 'what it watches waits for a consumer: svc custom-object receive')
     .option('--url <url>', 'what it watches is sent there, as a signed webhook')
     .option('--allow-private', '--url: also at an address of this machine or of a private network')
     .option('--cwd <directory>', 'a program after --: working directory; this one unless given')
     .option('--env <NAME=value>', 'a program after --: more environment; may be repeated', repeated)
-    .option('--max-pending <number>', 'deliveries that may wait unacknowledged; 100000 unless given', wholeNumber)
+    .option('--max-pending <number>', `deliveries that may wait unacknowledged; ${pending} unless given`, wholeNumber)
 
 /** Words of the line that each name a kind of receiver, for an error. */
 const kindsOf = ({ queue, url }: ReceiverFlags, argv: readonly string[]): string[] => [
@@ -45,8 +46,8 @@ export const receiverOf = (flags: ReceiverFlags, argv: readonly string[], here: 
     )
   }
   refuseStrays(flags, kinds[0])
-  const { url, allowPrivate, cwd, env, maxPending } = flags
-  const limit = maxPending === undefined ? {} : { max_pending: maxPending }
+  const { url, allowPrivate, cwd, env } = flags
+  const limit = limitOf(flags)
   switch (kinds[0]) {
     case undefined:
       return undefined
@@ -65,6 +66,9 @@ export const receiverOf = (flags: ReceiverFlags, argv: readonly string[], here: 
   }
 }
 
+const limitOf = ({ maxPending }: ReceiverFlags): { max_pending?: number } =>
+  maxPending === undefined ? {} : { max_pending: maxPending }
+
 /** What says more about a receiver goes with that receiver. @throws UsageError */
 const refuseStrays = (flags: ReceiverFlags, kind: string | undefined): void => {
   const strays = [
@@ -74,8 +78,5 @@ const refuseStrays = (flags: ReceiverFlags, kind: string | undefined): void => {
   ] as const
   for (const [option, value, of] of strays) {
     if (value !== undefined && kind !== of) throw new UsageError(`${option} says nothing here`, `it goes with ${of}`)
-  }
-  if (flags.maxPending !== undefined && kind === undefined) {
-    throw new UsageError('--max-pending says nothing here', 'it goes with --queue, --url or a program after --')
   }
 }

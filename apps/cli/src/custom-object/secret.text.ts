@@ -11,5 +11,7 @@ export const tokenLines = (name: string, token: string | null): string[] =>
 /** What a new signing secret is, in words; it is in the first answer alone. */
 export const secretLines = (name: string, secret: string | null): string[] =>
   secret === null
-    ? [`Its signing secret was shown before: svc custom-object rotate ${name} --signing-secret gives it a new one.`]
+    ? [
+        `Its signing secret was in an answer that was lost: svc custom-object rotate ${name} --signing-secret gives it a new one.`,
+      ]
     : ['The secret that its deliveries are signed with (Standard Webhooks) is shown this once:', `  ${secret}`]

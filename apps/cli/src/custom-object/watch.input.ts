@@ -39,13 +39,24 @@ export const watchBody = (source: string, flags: WatchFlags, shell: Shell): Watc
   }
 }
 
-/** What `--watch` of a registration names: `source`, or `source=event,event`. @throws UsageError */
-export const watchedBy = (given: readonly string[] = []): { source: string; events?: string[] }[] =>
-  given.map((text) => {
+/**
+ * What `--watch` of a registration names: `source`, or `source=event,event`. Of a source that is named again it is all that
+ * is named; without events it is each.
+ *
+ * @throws UsageError
+ */
+export const watchedBy = (given: readonly string[] = []): { source: string; events?: string[] }[] => {
+  const sources = new Map<string, ReadonlySet<string> | undefined>()
+  for (const text of given) {
     const at = text.indexOf('=')
-    if (at < 0) return { source: text }
-    return { source: text.slice(0, at), events: wordsOf(text.slice(at + 1), `--watch ${text}`) }
-  })
+    const source = at < 0 ? text : text.slice(0, at)
+    const events = at < 0 ? undefined : new Set(wordsOf(text.slice(at + 1), `--watch ${text}`))
+    const before = sources.get(source)
+    const first = !sources.has(source)
+    sources.set(source, first ? events : before && events && before.union(events))
+  }
+  return [...sources].map(([source, events]) => ({ source, ...(events && { events: [...events] }) }))
+}
 
 /** Words between commas. @throws UsageError when there is none */
 const wordsOf = (text: string, what: string): string[] => {

@@ -18,6 +18,17 @@ describe('what agents and programs say', () => {
     expect(err.written).toEqual(['error: [2Jgone\n'])
   })
 
+  it('does not turn the writing around either, but in JSON', () => {
+    const turned = 'a\u202egnp.exe\u202c \u2066b\u2069 \u05d0\u200e'
+    const [out, err] = [terminal(true), terminal(true)]
+    const output = new Output(out.stream, err.stream, {})
+    output.line(turned)
+    output.note(turned)
+    output.json(turned)
+    const plain = 'agnp.exe b \u05d0\u200e\n'
+    expect([out.written, err.written]).toEqual([[plain, `${JSON.stringify(turned)}\n`], [plain]])
+  })
+
   it('goes to a file or a pipe as it is', () => {
     const [out, err] = [terminal(false), terminal(false)]
     const output = new Output(out.stream, err.stream, {})

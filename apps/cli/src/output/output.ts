@@ -142,6 +142,14 @@ const fitted = (line: string, columns: number): string => {
   return shown
 }
 
-/** Texts of agents and programs must not steer the terminal: only colours of SGR pass. */
+/**
+ * Texts of agents and programs must not steer the terminal: only colours of SGR pass. Nor may they turn around what is read
+ * there: no character that overrides or isolates a direction passes.
+ */
 export const printable = (text: string): string =>
-  text.replace(/\x1b\[[0-9;]*m|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, (found) => (found.endsWith('m') ? found : ''))
+  text.replace(/\x1b\[[0-9;]*m|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, (found) =>
+    found.endsWith('m') ? found : '',
+  )
+
+/** The same without colours: for a text that stands among others, which it would colour or hide. */
+export const unstyled = (text: string): string => printable(text.replace(/\x1b\[[0-9;]*m/g, ''))

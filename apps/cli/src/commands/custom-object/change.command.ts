@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { secondsOf } from '../../cron/duration.js'
-import { objectTable } from '../../custom-object/object.view.js'
+import { waitingLine } from '../../custom-object/object.view.js'
 import { secretLines, tokenLines } from '../../custom-object/secret.text.js'
 import { command, performs } from '../../invocation.js'
 import type { Shell } from '../../shell.js'
@@ -54,7 +54,7 @@ export const registerPause = (object: Command, shell: Shell): void => {
   performs(made, shell, async ({ client, out, json }, ref = '') => {
     const paused = await (await client()).customObjects.pause(ref)
     if (json) out.json(paused)
-    else out.line(objectTable([paused]))
+    else out.line(waitingLine(paused))
   })
 }
 
@@ -66,6 +66,6 @@ export const registerResume = (object: Command, shell: Shell): void => {
   performs(made, shell, async ({ client, out, json }, ref = '') => {
     const resumed = await (await client()).customObjects.resume(ref)
     if (json) out.json(resumed)
-    else out.line(objectTable([resumed]))
+    else out.line(waitingLine(resumed))
   })
 }

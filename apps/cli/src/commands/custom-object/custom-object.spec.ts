@@ -79,6 +79,14 @@ describe('svc custom-object register', () => {
     expect(wire.only).toMatchObject({ method: 'POST', path: '/v1/custom-objects' })
   })
 
+  it('watches a source that is named twice once, for all that was said of it', async () => {
+    const watched = ['a=x', 'b=x', 'a=y, x', 'b', 'b=y'].flatMap((source) => ['--watch', source])
+    expect(await sent('register', 'x', '--queue', ...watched)).toMatchObject({
+      watches: [{ source: 'a', events: ['x', 'y'] }, { source: 'b' }],
+    })
+    expect(((await sent('register', 'x', ...watched)) as { watches: object[] }).watches[1]).toEqual({ source: 'b' })
+  })
+
   it('shows the object, and its secrets once, in words', async () => {
     const secrets = { publish_token: 'svc_pub_x', signing_secret: 'whsec_x' }
     wire.says(json({ ...object, receiver: url, receiver_state: state, ...secrets }, 201))
@@ -90,6 +98,12 @@ describe('svc custom-object register', () => {
     expect((await run('register', 'build-server')).out).toContain(
       'svc custom-object rotate build-server gives it a new',
     )
+    const lost =
+      /^Its signing secret was in an answer that was lost: .* rotate \S+ --signing-secret gives it a new one\.$/m
+    wire.says(json({ ...object, receiver: url, receiver_state: state, publish_token: null, signing_secret: null }, 201))
+    expect((await run('register', 'build-server', '--url', url.url)).out).toMatch(lost)
+    wire.says(json({ publish_token: null, signing_secret: null }))
+    expect((await run('rotate', 'build-server', '--signing-secret')).out).toMatch(lost)
   })
 
   it.each([
@@ -142,6 +156,24 @@ describe('svc custom-object update', () => {
     })
   })
 
+  it('changes how many may wait, and leaves the receiver what it is', async () => {
+    const changed = json({ ...object, signing_secret: null })
+    wire.says(json({ ...object, receiver: url }), changed)
+    expect((await run('update', 'build-server', '--max-pending', '10')).code).toBe(0)
+    expect(wire.received.at(-1)?.body).toEqual({ receiver: { ...url, max_pending: 10 }, if_match: 3 })
+    wire.says(json({ ...object, receiver: url }), changed)
+    await run('update', 'build-server', '--max-pending', '10', '--event', 'b', '--if-match', '2')
+    expect(wire.received).toHaveLength(2)
+    expect(wire.received[1]?.body).toMatchObject({
+      catalog: [...object.catalog, { event: 'b' }],
+      receiver: { max_pending: 10 },
+      if_match: 2,
+    })
+    wire.says(json(object))
+    const { code, err } = await run('update', 'build-server', '--max-pending', '10')
+    expect([code, err]).toEqual([2, expect.stringContaining('build-server has no receiver')])
+  })
+
   it('names each difference that would break somebody', async () => {
     const message = 'Receivers may count on it.'
     const differences = [
@@ -158,6 +190,7 @@ describe('svc custom-object update', () => {
     [[], 'name what'],
     [['--if-match', '3'], 'name what'],
     [['--queue', '--no-receiver'], '--no-receiver'],
+    [['--max-pending', '3', '--no-receiver'], '--no-receiver'],
     [['--catalog', '[]', '--event', 'a'], '--catalog names all events'],
     [['--drop-event', 'build.begun'], 'it declares build.failed'],
   ])('changes nothing for %j, and says how it is said', async (args, how) => {
@@ -237,6 +270,39 @@ describe('svc custom-object', () => {
     const { out, err } = await run('ack', 'chat', delivery, 'dlv_x', 'dlv_y')
     expect([out, err]).toEqual(['1 acknowledged\n', '1 had been before\nno deliveries of chat: dlv_x\n'])
     for (const args of [[], ['--all', delivery]]) expect((await run('replay', 'chat', ...args)).code).toBe(2)
+  })
+
+  it('says what of a replay was not given up', async () => {
+    wire.says(json({ replayed: 1 }))
+    const { out, err } = await run('replay', 'chat', delivery, 'dlv_x', delivery)
+    expect([out, err]).toEqual([
+      '1 tried again\n',
+      '1 of the 2 had not been given up: svc custom-object deliveries chat --state dead lists those that are\n',
+    ])
+    wire.says(json({ replayed: 0 }))
+    expect((await run('replay', 'chat', 'dlv_x')).err).toContain('dlv_x had not been given up: ')
+    wire.says(json({ replayed: 0 }))
+    expect((await run('replay', 'chat', '--all')).err).toBe('')
+  })
+
+  it('says plainly whether a receiver is paused now, and who watches whom no more', async () => {
+    const chat = { ...object, name: 'chat', receiver: url }
+    wire.says(json({ ...chat, receiver_state: state }))
+    expect((await run('pause', 'chat')).out).toBe('chat  paused: 9 deliveries wait\n')
+    wire.says(json({ ...chat, receiver_state: { ...state, status: 'active', reason: null, pending: 1 } }))
+    expect((await run('resume', 'chat')).out).toBe('chat  active: 1 delivery waits\n')
+    wire.says(json({ removed: true }))
+    expect((await run('unwatch', 'build-server', '--by', 'lamp')).out).toBe('lamp  watches build-server no more\n')
+    wire.says(json({ removed: false }))
+    expect((await run('unwatch', 'build-server', '--by', 'lamp')).out).toBe('lamp  did not watch build-server\n')
+  })
+
+  it('shows no escape of a description', async () => {
+    const catalog = [{ ...object.catalog[0], description: 'b\x1b[8mc' }]
+    wire.says(json({ ...object, description: 'a\x1b]0;t\x07\u202eb\x1b[31m\nreceiver  -', catalog }))
+    const { out } = await run('show', 'build-server')
+    expect(out).not.toMatch(/[\x1b\x07\u202e]/)
+    expect(out).toMatch(/^description +a\]0;tb\n {13}receiver {2}-$/m)
   })
 
   it('shows who watches an object and what it watches, by name', async () => {

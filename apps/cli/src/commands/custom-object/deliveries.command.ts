@@ -46,7 +46,7 @@ export const registerReplay = (object: Command, shell: Shell): void => {
     ],
   }).option('--all', 'every one that was given up')
   performs<{ all?: boolean }>(made, shell, async ({ client, out, json, options }, ref = '', named) => {
-    const ids = [named ?? []].flat()
+    const ids = [...new Set([named ?? []].flat())]
     if (Boolean(options.all) === ids.length > 0) {
       throw new UsageError(
         options.all ? '--all goes without single deliveries' : 'which deliveries is missing',
@@ -54,7 +54,12 @@ export const registerReplay = (object: Command, shell: Shell): void => {
       )
     }
     const answer = await (await client()).customObjects.deliveries.replay(ref, options.all ? {} : { ids })
-    if (json) out.json(answer)
-    else out.line(`${answer.replayed} tried again`)
+    if (json) return out.json(answer)
+    out.line(`${answer.replayed} tried again`)
+    const strays = ids.length - answer.replayed
+    if (strays > 0) {
+      const which = ids.length === 1 ? ids[0] : `${strays} of the ${ids.length}`
+      out.note(`${which} had not been given up: svc custom-object deliveries ${ref} --state dead lists those that are`)
+    }
   })
 }

@@ -5,6 +5,7 @@ import { objectText } from '../../custom-object/object.view.js'
 import { addReceiverFlags, type ReceiverFlags, receiverOf } from '../../custom-object/receiver.input.js'
 import { secretLines, tokenLines } from '../../custom-object/secret.text.js'
 import { watchedBy } from '../../custom-object/watch.input.js'
+import { UsageError } from '../../failure.js'
 import { repeated } from '../../input.js'
 import { command, performs } from '../../invocation.js'
 import type { Shell } from '../../shell.js'
@@ -48,10 +49,10 @@ takes it).`,
     .optionsGroup('What it watches, and its receiver:')
     .option(
       '--watch <source[=events]>',
-      'a node or an object, maybe only these events of it; may be repeated',
+      'a node or an object, maybe only these events of it; may be repeated, also for one source',
       repeated,
     )
-  addReceiverFlags(made)
+  addReceiverFlags(made, '100000')
   performs<RegisterOptions>(made.optionsGroup('Options:'), shell, async ({ client, out, json, options }, name = '') => {
     const body = await bodyOf(name, options, shell.trailing)
     const registered = await (await client()).customObjects.register(body)
@@ -66,6 +67,9 @@ takes it).`,
 const bodyOf = async (name: string, options: RegisterOptions, trailing: readonly string[]): Promise<ObjectBody> => {
   const { description, watch, app, rotate } = options
   const receiver = receiverOf(options, trailing, process.cwd())
+  if (options.maxPending !== undefined && !receiver) {
+    throw new UsageError('--max-pending says nothing here', 'it goes with --queue, --url or a program after --')
+  }
   const watches = watchedBy(watch)
   const catalog = await declaredEvents(options)
   return {

@@ -33,7 +33,7 @@ export const registerUnwatch = (object: Command, shell: Shell): void => {
     const watcher = watcherOf(options, shell)
     const answer = await (await client()).canvas.watches.delete({ watcher, source })
     if (json) out.json(answer)
-    else out.line(`${watcher}  ${answer.removed ? 'watches it no more' : 'did not watch it'}`)
+    else out.line(`${watcher}  ${answer.removed ? `watches ${source} no more` : `did not watch ${source}`}`)
   })
 }
 
