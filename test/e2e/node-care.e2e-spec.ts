@@ -57,7 +57,7 @@ describe('nodes, by the command alone', () => {
     )
     await waitFor(() => !isAlive(rootPid) && !isAlive(lostPid), { what: 'the end of the processes' })
     expect(isAlive(keptPid)).toBe(true)
-    expect(await ok('canvas', 'unwatch', kept, '--by', watcher)).toBe(`${watcher}  watches it no more\n`)
+    expect(await ok('canvas', 'unwatch', kept, '--by', watcher)).toBe(`${watcher}  watches ${kept} no more\n`)
     expect(await ok('node', 'cancel', kept)).toBe(`${kept}  canceled\n`)
     expect(await svc(daemon, ['canvas', 'watch', kept, '--by', watcher])).toMatchObject({
       code: 4,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { LedgerEntry, LedgerListResponse } from '#sdk/index.js'
+import type { Client, LedgerEntry, LedgerListResponse } from '#sdk/index.js'
 import { PageList } from '#sdk/page.js'
 import { given } from '../canvas/given.js'
 import { lasting, timeOf } from '../clock.js'
@@ -24,6 +24,7 @@ interface LedgerOptions extends PagedOptions {
 export const registerLedger = (program: Command, shell: Shell): void => {
   const made = command(program, 'ledger', {
     calls: ['ledger.list'],
+    mayCall: ['customObjects.retrieve'],
     summary: 'What did not happen as planned: why, how late, and the command that does it now',
     about: `Slots of schedules, launches and resumes of nodes, answers to questions, deliveries of events: those that failed or
 wait for a paused receiver, and publications that were refused. A state is one of waiting (it has still to happen), late,
@@ -38,14 +39,15 @@ failed, unknown (how it ended was not seen) and omitted (it will not happen by i
     .option('--node <id>', 'about this node')
     .option('--cron <id>', 'about this schedule')
     .option('--app <id>', 'about this application')
-    .option('--object <id>', 'about this object')
+    .option('--object <ref>', 'about this object, by its name or its id')
     .option('--since <time>', 'known since this time, or so long ago: 10m, 2h, 1d')
     .option('--after <cursor>', 'the page after this cursor')
     .option('--limit <number>', 'entries a page, 1 to 200', wholeNumber)
     .option('--all', 'every page')
   performs<LedgerOptions>(made, shell, async (call) => {
-    const asked = queryFields(call.options)
+    const fields = queryFields(call.options)
     const client = await call.client()
+    const asked = { ...fields, ...(await aboutObject(client, call.options.object)) }
     const absent = new Set<string>()
     const list = new PageList<LedgerEntry>(async (after) => {
       const page = await client.request<LedgerListResponse>('GET', `/v1/ledger${queryOf(asked, after)}`)
@@ -58,7 +60,7 @@ failed, unknown (how it ended was not seen) and omitted (it will not happen by i
 }
 
 const queryFields = (options: LedgerOptions): Record<string, string | number> => {
-  const { node, cron, app, object, since } = options
+  const { node, cron, app, since } = options
   const from = since === undefined ? undefined : timeOf(since)
   if (since !== undefined && from === undefined) {
     throw new UsageError(`${since} is no time`, 'say 10m, 2h, 1d (ago), or a time like 2030-01-31T12:00:00Z')
@@ -68,9 +70,14 @@ const queryFields = (options: LedgerOptions): Record<string, string | number> =>
     ...(node !== undefined && { node_id: node }),
     ...(cron !== undefined && { cron_id: cron }),
     ...(app !== undefined && { app_id: app }),
-    ...(object !== undefined && { object_id: object }),
     ...(from !== undefined && { since: from }),
   }
+}
+
+/** The ledger knows objects by their ids. */
+const aboutObject = async ({ customObjects }: Client, object: string | undefined): Promise<{ object_id?: string }> => {
+  if (object === undefined) return {}
+  return { object_id: /^obj_\w{26}$/.test(object) ? object : (await customObjects.retrieve(object)).id }
 }
 
 const ledgerTable = (entries: readonly LedgerEntry[]): string =>

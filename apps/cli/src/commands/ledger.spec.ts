@@ -78,6 +78,17 @@ describe('svc ledger', () => {
     expect(Math.abs(now() - 7_200_000 - since)).toBeLessThan(60_000)
   })
 
+  it('takes an object by its name or by its id', async () => {
+    const id = 'obj_01jd0000000000000000000000'
+    const asked = () => new URL(wire.received.at(-1)?.path ?? '', 'http://x').searchParams.get('object_id')
+    wire.says(json({ id }), page([]))
+    expect((await svc.run(['ledger', '--object', 'chat'])).code).toBe(0)
+    expect([wire.received[0]?.path, asked()]).toEqual(['/v1/custom-objects/chat', id])
+    wire.says(page([]))
+    await svc.run(['ledger', '--object', id])
+    expect([wire.received.length, asked()]).toEqual([1, id])
+  })
+
   it('goes on page by page, and says whose entries are missing', async () => {
     wire.says(page([entry()], { has_more: true, next_cursor: 'c' }), page([entry()], { absent: ['lifecycle'] }))
     const { out, err } = await svc.run(['ledger', '--all'])

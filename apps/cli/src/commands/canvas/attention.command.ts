@@ -11,7 +11,8 @@ import type { Shell } from '../../shell.js'
 export const registerAttention = (canvas: Command, shell: Shell): void => {
   const made = command(canvas, 'attention', {
     calls: ['canvas.attention'],
-    summary: 'What needs a person: open questions, faults, nodes that hang, schedules that fail',
+    summary:
+      'What needs a person: open questions, faults, nodes that hang, schedules that fail, receivers of objects that are paused',
   })
     .option('--under <id>', 'at or below this node')
     .option('--after <cursor>', 'the page after this cursor')
@@ -27,10 +28,14 @@ export const registerAttention = (canvas: Command, shell: Shell): void => {
 
 const itemText = (item: AttentionItem, out: Output): string => {
   const node = item.node_id === null ? [] : [`${brief(item.node_name ?? '')} (${item.node_id})`, item.status]
-  const cron = item.cron_id ? [item.cron_id] : []
+  const armed = item.cron_id ? [item.cron_id] : []
   return [
-    `${out.paint('red', item.fault ?? item.type)}  ${[...cron, ...node, `for ${ago(item.since)}`].join(', ')}`,
+    `${out.paint('red', item.fault ?? typeOf(item))}  ${[...armed, ...node, `for ${ago(item.since)}`].join(', ')}`,
     `  ${brief(item.message, 200)}`,
     `  ${out.paint('dim', item.remedy)}`,
   ].join('\n')
 }
+
+/** A receiver that is paused comes the way that a schedule does. */
+const typeOf = ({ type, cron_id }: AttentionItem): string =>
+  type === 'schedule' && cron_id?.startsWith('obj_') ? 'object' : type

@@ -106,7 +106,7 @@ export const registerUnwatch = (canvas: Command, shell: Shell): void => {
     const answer = await svc.canvas.watches.delete({ watcher, source })
     if (isNode(watcher) && isNode(source)) answer.removed = (await unsubscribe(svc, watcher, source)) || answer.removed
     if (json) out.json(answer)
-    else out.line(`${watcher}  ${answer.removed ? 'watches it no more' : 'did not watch it'}`)
+    else out.line(`${watcher}  ${answer.removed ? `watches ${source} no more` : `did not watch ${source}`}`)
   })
 }
 

@@ -210,13 +210,13 @@ describe('svc canvas watch, unwatch and watches', () => {
   it('take it back, however it was made', async () => {
     wire.says(json({ removed: false }), json({ removed: true }))
     const { out } = await svc.run(['canvas', 'unwatch', id, '--by', other])
-    expect(out).toBe(`${other}  watches it no more\n`)
+    expect(out).toBe(`${other}  watches ${id} no more\n`)
     expect(wire.received.map(({ method, path }) => [method, path])).toEqual([
       ['DELETE', `/v1/canvas/watches?watcher=${other}&source=${id}`],
       ['DELETE', `/v1/canvas/subscriptions?subscriber=${other}&publisher=${id}`],
     ])
     wire.says(json({ removed: false }))
-    expect((await svc.run(['canvas', 'unwatch', 'chat', '--by', other])).out).toBe(`${other}  did not watch it\n`)
+    expect((await svc.run(['canvas', 'unwatch', 'chat', '--by', other])).out).toBe(`${other}  did not watch chat\n`)
     expect(wire.only.path).toBe(`/v1/canvas/watches?watcher=${other}&source=chat`)
   })
 
