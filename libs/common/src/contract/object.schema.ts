@@ -236,7 +236,10 @@ export const objectEvent = z
     payload: z.unknown(),
     published_by: actorRef,
     accepted_at: time,
-    trace_id: z.string().nullable().meta({ description: 'W3C trace of the request that published it' }),
+    trace_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'W3C trace of the request, or of the slot of a schedule, that published it' }),
   })
   .meta({ id: 'ObjectEvent' })
 export type ObjectEvent = z.infer<typeof objectEvent>
@@ -249,7 +252,7 @@ export const delivery = z
     id: deliveryId,
     object_ref: z.string().meta({ description: 'Id of the object, or of the node, that it goes to' }),
     source_ref: z.string().meta({ description: 'Id of the object, or of the node, whose event it is' }),
-    source_name: z.string().nullable(),
+    source_name: z.string().nullable().meta({ description: 'Null of a node, and of an object that is gone' }),
     event_id: z.string(),
     event: z.string(),
     payload: z.unknown(),
@@ -259,7 +262,7 @@ export const delivery = z
     created_at: time,
     next_attempt_at: time.nullable(),
     last_error: z.string().nullable().meta({ description: 'How the last try failed' }),
-    trace_id: z.string().nullable(),
+    trace_id: z.string().nullable().meta({ description: 'W3C trace of the publication; null of an event of a node' }),
   })
   .meta({ id: 'Delivery' })
 export type Delivery = z.infer<typeof delivery>

@@ -890,6 +890,7 @@ export interface Delivery {
   object_ref: string
   /** Id of the object, or of the node, whose event it is. */
   source_ref: string
+  /** Null of a node, and of an object that is gone. */
   source_name: string | null
   event_id: string
   event: string
@@ -904,6 +905,7 @@ export interface Delivery {
   next_attempt_at: string | null
   /** How the last try failed. */
   last_error: string | null
+  /** W3C trace of the publication; null of an event of a node. */
   trace_id: string | null
 }
 
@@ -2218,7 +2220,7 @@ export interface ObjectEvent {
   published_by: ActorRef
   /** RFC 3339 time in UTC with milliseconds. */
   accepted_at: string
-  /** W3C trace of the request that published it. */
+  /** W3C trace of the request, or of the slot of a schedule, that published it. */
   trace_id: string | null
 }
 
