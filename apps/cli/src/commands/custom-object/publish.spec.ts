@@ -199,7 +199,8 @@ describe('svc custom-object receive', () => {
   })
   const deliveries = (...seqs: number[]): Sent[] =>
     seqs.map((seq) => ({ id: String(seq), event: 'delivery', data: delivery(seq) }))
-  const over: Sent = { event: 'end', data: { type: 'end', reason: 'unregistered' } }
+  /** As the daemon says it when the object is deleted. */
+  const over: Sent = { event: 'error', data: { code: 'not_found', status: 404, detail: 'There is no object alarm.' } }
   const receive = (...args: string[]) => svc.run(['custom-object', 'receive', 'alarm', ...args])
   const acked = () =>
     wire.received.filter(({ path }) => path.endsWith('/ack')).flatMap(({ body }) => (body as { ids: string[] }).ids)
@@ -215,10 +216,10 @@ describe('svc custom-object receive', () => {
     })
   }
 
-  it('shows what waits and what comes, over a broken connection, and leaves it there', async () => {
+  it('shows what waits and what comes, over a broken connection, until the object is deleted', async () => {
     queue([deliveries(1, 2), 'breaks'], [[...deliveries(2, 3), over]])
-    const { code, out } = await receive('--json')
-    expect(code).toBe(0)
+    const { code, out, err } = await receive('--json')
+    expect([code, err]).toEqual([3, expect.stringContaining('not_found')])
     const seqs = out
       .trim()
       .split('\n')
