@@ -60,7 +60,7 @@ export const lossIn = (text: string): Loss | undefined => {
       const token = text.slice(at, end)
       if (name) path[path.length - 1] = token
       message = lossOfString(token)
-    } else if (/[-\d]/.test(found)) {
+    } else if (found === '-' || isDigit(text.charCodeAt(at))) {
       number.lastIndex = at
       const [token = ''] = number.exec(text) ?? []
       end = at + token.length
