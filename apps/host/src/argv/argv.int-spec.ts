@@ -135,6 +135,30 @@ describe('its key', () => {
   }, 60_000)
 })
 
+describe('programs of one lane', () => {
+  it('run one after the other: one that is asked for meanwhile is begun when it is asked for again', async () => {
+    const [lane, first, second] = ['lane', { idempotencyKey: 'lane-1' }, { idempotencyKey: 'lane-2' }]
+    const [long, short] = [
+      `echo begun > ${place('long')}; until [ -e ${place('end')} ]; do sleep 0.02; done; echo long >> ${place('order')}`,
+      `echo short >> ${place('order')}`,
+    ]
+    const running = sh(long, { lane }, first)
+    await waitFor(() => readFileSync(place('long'), 'utf8'))
+    expect(await refusal(sh(short, { lane }, second))).toBe('idempotency_in_progress')
+    expect(await refusal(sh(long, { lane }, first))).toBe('idempotency_in_progress')
+    expect(await sh('echo other', { lane: 'another' })).toMatchObject({ stdout: 'other\n' })
+    writeFileSync(place('end'), '')
+    expect(await running).toMatchObject({ exit_code: 0 })
+    expect(await sh(short, { lane }, second)).toMatchObject({ exit_code: 0 })
+    expect(readFileSync(place('order'), 'utf8')).toBe('long\nshort\n')
+  })
+
+  it('go on after one that could not be started', async () => {
+    expect(await refusal(ask({ lane: 'faulty', cwd: place('nowhere') }))).toBe('not_found')
+    expect(await sh('echo on', { lane: 'faulty' })).toMatchObject({ stdout: 'on\n' })
+  })
+})
+
 describe('what can not be run', () => {
   it('has one code each', async () => {
     writeFileSync(place('file'), 'no program')

@@ -32,6 +32,8 @@ const largest = 512 * 1024
 @Injectable()
 export class ArgvService implements OnModuleInit, BeforeApplicationShutdown {
   readonly #runs: CommandRuns
+  /** The key under which each lane has a program running. */
+  readonly #lanes = new Map<string, string | undefined>()
   #count = 0
 
   constructor(
@@ -51,14 +53,27 @@ export class ArgvService implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /**
-   * Runs a program once for its key, and waits for its end.
+   * Runs a program once for its key, and waits for its end. While another one of its lane runs it is not begun, and its key
+   * not used: `idempotency_in_progress`.
    *
    * @throws SvcError `owner_required` for anybody but the daemon itself; `not_found`, `not_a_directory`, `file_access_denied`,
    * `quota_exceeded`, `idempotency_in_progress`, `idempotency_key_reused`, `outcome_unknown`, `storage_full`.
    */
-  async run(ctx: Context, { argv, cwd, env, stdin, timeout }: Asked): Promise<Answer> {
-    const { kind, principal } = ctx.actor
-    if (kind !== 'system') throw new SvcError('owner_required')
+  async run(ctx: Context, asked: Asked): Promise<Answer> {
+    if (ctx.actor.kind !== 'system') throw new SvcError('owner_required')
+    const { lane } = asked
+    if (lane === undefined) return this.#run(ctx, asked)
+    if (this.#lanes.has(lane)) {
+      // whoever asks again under the key of the one that runs is told by it
+      if (this.#lanes.get(lane) === ctx.idempotencyKey) return this.#run(ctx, asked)
+      throw new SvcError('idempotency_in_progress', 'The program before this one runs still.')
+    }
+    this.#lanes.set(lane, ctx.idempotencyKey)
+    return this.#run(ctx, asked).finally(() => this.#lanes.delete(lane))
+  }
+
+  #run(ctx: Context, { argv, cwd, env, stdin, timeout }: Asked): Promise<Answer> {
+    const { principal } = ctx.actor
     const [program, ...rest] = argv as [string, ...string[]]
     const at = cwd ?? homedir()
     return this.#runs.run(ctx, {

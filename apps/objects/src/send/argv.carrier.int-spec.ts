@@ -104,6 +104,77 @@ describe('a delivery to a program', () => {
     expect(written('tries')).toBe('x\nx\n')
   })
 
+  describe('while its program runs and the receiver is changed', () => {
+    const begins = (script = 'exit 1') => `echo first >> order; until [ -e go ]; do sleep 0.02; done; ${script}`
+    /** Some questions of a sender later. */
+    const later = (): Promise<unknown> => {
+      let asked = 0
+      return waitFor(() => {
+        sending.objects.clock.advance(1000)
+        asked += 1
+        return asked > 20
+      })
+    }
+    const change = (receiver: Partial<Receiver>) =>
+      sending.objects.call('customObjects.update', {
+        ref: 'program',
+        receiver: { max_pending: 100_000, ...receiver } as Receiver,
+        force: false,
+      })
+    const until = (pending: number) =>
+      waitFor(async () => {
+        sending.objects.clock.advance(1000)
+        return (await sending.retrieve('program')).receiver_state?.pending === pending
+      })
+
+    // The other program was refused as somebody else's request, which burnt a try, and it began before the first one's end.
+    it('goes to the other program once the first one has ended, and counts no try for it', async () => {
+      const { id } = await program(begins('echo ends >> order'))
+      await sending.publish(1)
+      await waitFor(() => written('order') !== '')
+      await change({ type: 'argv', argv: ['sh', '-c', 'echo other >> order; exit 1'], cwd: workDir })
+      await waitFor(async () => (await sending.hold(id)).holder !== null)
+      await later()
+      expect(written('order')).toBe('first\n')
+      expect((await sending.retrieve('program')).receiver_state).toMatchObject({ pending: 1, failed: 0 })
+      writeFileSync(place('go'), '')
+      await waitFor(() => {
+        sending.objects.clock.advance(1000)
+        return written('order').includes('other')
+      })
+      expect(written('order')).toBe('first\nends\nother\n')
+      const failed = await sending.until('program', { state: 'failed' })
+      expect(failed).toMatchObject({ attempt: 1, last_error: 'The program ended with exit code 1.' })
+    })
+
+    it('counts its answer when nothing but the number that may wait is changed', async () => {
+      const { id } = await program(begins('exit 0'))
+      await sending.publish(1)
+      await waitFor(() => written('order') !== '')
+      const { receiver } = await sending.retrieve('program')
+      const { holder } = await sending.hold(id)
+      await change({ ...receiver, max_pending: 50 } as Receiver)
+      expect(await sending.hold(id)).toMatchObject({ holder })
+      writeFileSync(place('go'), '')
+      await until(0)
+      expect(written('order')).toBe('first\n')
+    })
+  })
+
+  // The host said again what it had said of the try with that number before the receiver was another one.
+  it('is run again by a receiver that was another one meanwhile', async () => {
+    await program('echo x >> tries; wc -l < tries >&2; exit 1')
+    const { receiver } = await sending.retrieve('program')
+    await sending.publish(1)
+    const failure = (words: string) => ({ attempt: 1, last_error: `The program ended with exit code 1: ${words}` })
+    await sending.until('program', failure('1'))
+    for (const next of [{ type: 'queue' as const, max_pending: 100 }, receiver])
+      await sending.objects.call('customObjects.update', { ref: 'program', receiver: next, force: false })
+    // a sender that has just heard that it is a queue looks for it a little later
+    sending.objects.clock.advance(5001)
+    await sending.until('program', failure('2'))
+  })
+
   it('waits, and does not count as tried, while the host is away', async () => {
     await host.kill('SIGTERM')
     const { id } = await program('echo x >> tries')

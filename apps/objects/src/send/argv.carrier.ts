@@ -12,7 +12,7 @@ const run = contract['host.argv.run']
 type Ended = OutputOf<typeof run>
 
 const programWithin = 30_000
-/** Ms between two questions for the end of a program that runs already under its key. */
+/** Ms between two questions for the end of a program that runs already, under its key or for the receiver as it was before. */
 const askEvery = 1000
 /** Ms for which a receiver rests when the host can't be asked, or runs as much as it may. */
 const restAfter = 5000
@@ -32,7 +32,7 @@ const verdicts = [
 /**
  * Deliveries to a program: the event as one line of JSON on its standard input, acknowledged by exit code 0. One at a time
  * for each receiver, in their order. Each try has a key, under which the host runs it once: should this process die, the
- * next one asks for the end of what was begun.
+ * next one asks for the end of what was begun. What another receiver in its place is sent waits for that end too.
  */
 export class ArgvCarrier implements Carrier {
   readonly kind = 'argv'
@@ -68,17 +68,18 @@ export class ArgvCarrier implements Carrier {
   }
 
   /** The program's end; undefined when this process leaves before, which the program doesn't notice. */
-  async #ask({ receiver }: Addressee, delivery: Outgoing, signal: AbortSignal): Promise<Ended | undefined> {
-    if (receiver?.type !== 'argv') return undefined
-    const { argv, cwd = null, env = {} } = receiver
+  async #ask(to: Addressee, delivery: Outgoing, signal: AbortSignal): Promise<Ended | undefined> {
+    if (to.receiver?.type !== 'argv') return undefined
+    const { argv, cwd = null, env = {} } = to.receiver
     const asked = {
+      lane: to.id,
       argv,
       cwd,
       env: { ...env, SVC_DELIVERY_ID: delivery.id, SVC_EVENT: delivery.event },
       stdin: `${JSON.stringify(messageOf(delivery))}\n`,
       timeout: this.within,
     }
-    const ctx: Context = { ...contextOf(delivery), idempotencyKey: keyOf(delivery) }
+    const ctx: Context = { ...contextOf(delivery), idempotencyKey: keyOf(to, delivery) }
     const { promise: left, resolve: leave } = Promise.withResolvers<undefined>()
     const onAbort = (): void => leave(undefined)
     signal.addEventListener('abort', onAbort, { once: true })
@@ -105,8 +106,9 @@ const contextOf = ({ request_id, traceparent }: Outgoing): Context => ({
   ...(traceparent !== null && { traceparent }),
 })
 
-/** Of one try: the same number comes again after a replay, due at another moment. */
-const keyOf = ({ id, attempt, planned_at }: Outgoing): string => `${id}:${attempt}:${planned_at?.getTime() ?? 0}`
+/** Of one try: the same number comes again after a replay, due at another moment, and after a change of the receiver. */
+const keyOf = ({ receiver_version }: Addressee, { id, attempt, planned_at }: Outgoing): string =>
+  `${id}:${receiver_version}:${attempt}:${planned_at?.getTime() ?? 0}`
 
 const faultOf = ({ exit_code, signal, timed_out, stdout, stderr }: Ended, within: number): string => {
   const how = timed_out

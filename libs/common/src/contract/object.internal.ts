@@ -122,6 +122,8 @@ export const objectInternals = [
     summary: 'Run a program of the owner’s, once for its key, and wait for its end; then all that it started is ended',
     service: 'host',
     body: z.object({
+      // whose: of one lane a program is not begun while another runs (idempotency_in_progress)
+      lane: z.string().optional(),
       argv: z.array(z.string()).min(1),
       cwd: absolutePath.nullable(),
       env: z.record(z.string(), z.string()),
