@@ -5,7 +5,7 @@ import { Sending } from './sending.fixture.js'
 import { answers, WebhookReceiver } from './webhook.receiver.fixture.js'
 
 let sending: Sending
-let [receiver, other] = [] as unknown as WebhookReceiver[]
+let [receiver, other] = [] as unknown as [WebhookReceiver, WebhookReceiver]
 beforeEach(async () => {
   sending = await Sending.start()
   receiver = await WebhookReceiver.start()
@@ -60,18 +60,18 @@ describe('a receiver that is at another address', () => {
   })
 })
 
-const url = { type: 'url', url: 'https://example.com/in', allow_private: false } as const
-const argv = { type: 'argv', argv: ['true'], cwd: '/', env: { A: '1' } } as const
+const url: Partial<Receiver> = { type: 'url', url: 'https://example.com/in', allow_private: false }
+const argv: Partial<Receiver> = { type: 'argv', argv: ['true'], cwd: '/', env: { A: '1' } }
 
 describe('what was tried in vain', () => {
-  it.each([
+  it.each<[string, Partial<Receiver>, object]>([
     ['an address', url, { url: 'https://example.com/other' }],
     ['leave for private addresses', url, { allow_private: true }],
     ['arguments', argv, { argv: ['true', 'x'] }],
     ['a directory', argv, { cwd: '/tmp' }],
     ['an environment', argv, { env: { A: '2' } }],
     ['no environment', argv, { env: undefined }],
-  ] as const)('is as if it had never been tried after a change to %s', async (_, given, change) => {
+  ])('is as if it had never been tried after a change to %s', async (_, given, change) => {
     await inVain(given, 'failed')
     await update('sent', { ...given, ...change })
     expect(await sending.deliveries('sent')).toMatchObject([
