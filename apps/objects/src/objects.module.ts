@@ -29,6 +29,7 @@ import { CanvasFollower } from './node/canvas.follower.js'
 import { EventHands } from './node/event.hands.js'
 import { FollowRepository } from './node/follow.repository.js'
 import { NodeCarrier } from './node/node.carrier.js'
+import { NodePassages } from './node/node.passages.js'
 import { NodePublications } from './node/node.publications.js'
 import { NodeEndRpc } from './node/node-end.rpc.js'
 import { NodeEnds } from './node/node-end.service.js'
@@ -73,6 +74,7 @@ import { Senders } from './send/senders.js'
 import { UrlCarrier } from './send/url.carrier.js'
 import { StatusRepository } from './status/status.repository.js'
 import { StatusRpc } from './status/status.rpc.js'
+import { HeirRepository } from './watch/heir.repository.js'
 import { WatchParties } from './watch/watch.parties.js'
 import { WatchRepository } from './watch/watch.repository.js'
 import { WatchRpc } from './watch/watch.rpc.js'
@@ -111,12 +113,13 @@ const registry: Provider[] = [
   built(ObjectRepository),
   built(ReceiverRepository),
   built(WatchedRepository),
+  built(HeirRepository),
   built(WatchRepository, WatchedRepository),
   built(CatalogCheck, SchemaThread),
   built(ObjectViews, WatchedRepository, ReceiverRepository),
   built(ObjectChange, ObjectRepository, ReceiverRepository, WatchRepository, Acks, Wake),
   built(WatchParties, Database, ObjectRepository, Bus),
-  built(Watching, ObjectRepository, ReceiverRepository, WatchRepository, WatchedRepository),
+  built(Watching, ObjectRepository, ReceiverRepository, WatchRepository, WatchedRepository, HeirRepository),
   built(
     RegisterService,
     Writer,
@@ -243,6 +246,7 @@ const nodes: Provider[] = [
     Database,
     Inbox,
     NodeWatchRepository,
+    HeirRepository,
     WatchedRepository,
     ReceiverRepository,
     CanvasFollower,
@@ -251,7 +255,18 @@ const nodes: Provider[] = [
   built(EventHands, Bus),
   built(NodeCarrier, EventHands, NodeEnds, CLOCK, LOG),
   built(FollowRepository),
-  built(NodePublications, Writer, FollowRepository, PublicationRepository, Expansion, SpreadRepository, Wake, CLOCK),
+  built(NodePassages, PublicationRepository, WatchedRepository, NodeWatchRepository, HeirRepository),
+  built(
+    NodePublications,
+    Writer,
+    FollowRepository,
+    NodePassages,
+    PublicationRepository,
+    Expansion,
+    SpreadRepository,
+    Wake,
+    CLOCK,
+  ),
   built(CanvasFollower, Bus, Database, FollowRepository, NodePublications, CLOCK, LOG),
   NodeEndRpc,
 ]

@@ -16,7 +16,7 @@ type Page = OutputOf<typeof read>
 
 /** Ms after which it looks by itself: the live tail may lose what it tells. */
 const lookEvery = 2000
-/** Ms between two looks while an older transaction holds up what is there already. */
+/** Ms between two looks while an older transaction, or the fan-out, holds up what is there already. */
 const pendingEvery = 20
 const page = 200
 const patience = 8000
@@ -107,11 +107,12 @@ export class CanvasFollower implements Running {
     }
     const found = await this.#read(position, since)
     const moved = found.position !== position
+    const outcome = moved ? await this.publications.write(position, found.events, found.position) : 'written'
     // what another process wrote meanwhile may be less
-    const written = !moved || (await this.publications.write(position, found.events, found.position))
-    if (found.more || !written) return true
-    if (found.pending) await pause(this.clock, pendingEvery)
-    return found.pending
+    if (outcome === 'overtaken' || (outcome === 'written' && found.more)) return true
+    const waits = found.pending || outcome === 'held'
+    if (waits) await pause(this.clock, pendingEvery)
+    return waits
   }
 
   /** What nobody watched yet when it happened is passed over. */

@@ -7,6 +7,7 @@ import type { Tx } from '#common/kernel/database/tx.js'
 import type { Writer } from '#common/kernel/database/writer.js'
 import { SvcError } from '#common/kernel/errors.js'
 import type { ReceiverRepository } from '../object/receiver.repository.js'
+import type { HeirRepository } from '../watch/heir.repository.js'
 import type { WatchedRepository } from '../watch/watched.repository.js'
 import type { CanvasFollower } from './canvas.follower.js'
 import type { NodeWatchRepository } from './node-watch.repository.js'
@@ -23,6 +24,7 @@ export class NodeEnds {
     private readonly database: Database,
     private readonly inbox: Inbox,
     private readonly watches: NodeWatchRepository,
+    private readonly heirs: HeirRepository,
     private readonly watched: WatchedRepository,
     private readonly receivers: ReceiverRepository,
     private readonly follower: CanvasFollower,
@@ -61,7 +63,8 @@ export class NodeEnds {
 
   /**
    * Once for each event. That the new root gave its place on may have been told first. What waits for the old one still,
-   * lifecycle gives to the last of the line. Who watches the old one is told first of all that it did.
+   * lifecycle gives to the last of the line. Who watches the old one is told first of all that it did, and has gone over to
+   * the new one then, but for those who were not read for: nobody follows while no node is watched.
    *
    * @throws SvcError service_unavailable and the like, while its events are on their way
    */
@@ -73,8 +76,8 @@ export class NodeEnds {
       await this.inbox.once(tx, 'lifecycle', source_event, async () => {
         await this.lock(tx, from, [from, to])
         await this.requireSpread(tx, from)
-        this.watches.noteHeir(tx, from, to)
-        const heir = await this.watches.heirOf(tx, to)
+        this.heirs.note(tx, from, to)
+        const heir = await this.heirs.lastOf(tx, to)
         if (heir !== to) await this.lock(tx, from, [heir])
         moved = await this.watches.moveSource(tx, from, heir, by)
         const own = await this.watches.moveWatcher(tx, from, heir, by)

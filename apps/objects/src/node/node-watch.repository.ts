@@ -1,11 +1,11 @@
 import type { Reader, Tx } from '#common/kernel/database/tx.js'
 import type { WatchedRepository } from '../watch/watched.repository.js'
 
-/** A span of time that is open to the left: watches that were made by then. */
+/**
+ * A span of time that is open to the left: watches that were asked for by then, whenever they were made. One that was asked for
+ * again since is meant for the node as it is now.
+ */
 type By = Date
-
-/** Under which name the inbox keeps who took the place of a node, as long as it keeps what else lifecycle said. */
-const heirs = (of: string): string => `heir of ${of}`
 
 /** Watches of nodes, as far as the end of a node, or who takes its place, changes them. Their sources are locked. */
 export class NodeWatchRepository {
@@ -20,27 +20,10 @@ export class NodeWatchRepository {
     return rows.map(({ source_id }) => source_id)
   }
 
-  /** Who took the place of a node is known from now on. */
-  noteHeir(tx: Tx, of: string, heir: string): void {
-    tx.send('INSERT INTO objects.inbox (source, source_event) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
-      heirs(of),
-      heir,
-    ])
-  }
-
-  /** The last in the line of those who took the place of a node, as far as was told: the node itself of most. */
-  async heirOf(reader: Reader, nodeId: string): Promise<string> {
-    const [row] = await reader.query<{ id: string }>(
-      'SELECT source_event AS id FROM objects.inbox WHERE source = $1 ORDER BY source_event LIMIT 1',
-      [heirs(nodeId)],
-    )
-    return row ? this.heirOf(reader, row.id) : nodeId
-  }
-
   /** Ends what a node watches since then at the latest; answers how many. */
   async endOf(tx: Tx, nodeId: string, by: By): Promise<number> {
     const rows = await tx.query<{ source_id: string }>(
-      'DELETE FROM objects.watches WHERE watcher_id = $1 AND created_at <= $2 RETURNING source_id',
+      'DELETE FROM objects.watches WHERE watcher_id = $1 AND asked_at <= $2 RETURNING source_id',
       [nodeId, by],
     )
     const sources = rows.map(({ source_id }) => source_id)
@@ -48,9 +31,9 @@ export class NodeWatchRepository {
     return sources.length
   }
 
-  /** Ends the watches on a node that were made by then; answers how many. */
+  /** Ends the watches on a node that were asked for by then; answers how many. */
   async endOn(tx: Tx, nodeId: string, by: By): Promise<number> {
-    const ended = await tx.count('DELETE FROM objects.watches WHERE source_id = $1 AND created_at <= $2', [nodeId, by])
+    const ended = await tx.count('DELETE FROM objects.watches WHERE source_id = $1 AND asked_at <= $2', [nodeId, by])
     this.watched.addWatchers(tx, [nodeId], -ended)
     return ended
   }
@@ -70,7 +53,7 @@ export class NodeWatchRepository {
    */
   async moveWatcher(tx: Tx, from: string, to: string, by: By): Promise<number> {
     const moved = await tx.count(
-      `UPDATE objects.watches w SET watcher_id = $2 WHERE watcher_id = $1 AND source_id <> $2 AND created_at <= $3
+      `UPDATE objects.watches w SET watcher_id = $2 WHERE watcher_id = $1 AND source_id <> $2 AND asked_at <= $3
          AND NOT EXISTS (SELECT FROM objects.watches o WHERE o.source_id = w.source_id AND o.watcher_id = $2)`,
       [from, to, by],
     )
@@ -84,7 +67,7 @@ export class NodeWatchRepository {
    */
   async moveSource(tx: Tx, from: string, to: string, by: By): Promise<number> {
     const moved = await tx.count(
-      `UPDATE objects.watches w SET source_id = $2 WHERE source_id = $1 AND watcher_id <> $2 AND created_at <= $3
+      `UPDATE objects.watches w SET source_id = $2 WHERE source_id = $1 AND watcher_id <> $2 AND asked_at <= $3
          AND NOT EXISTS (SELECT FROM objects.watches o WHERE o.source_id = $2 AND o.watcher_id = w.watcher_id)`,
       [from, to, by],
     )

@@ -12,6 +12,8 @@ export interface WatchRecord {
   readonly tier: Watch['tier']
   readonly created_by: z.infer<typeof actorRef>
   readonly created_at: Date
+  /** When it was asked for, last: by how late a word of either end it still is meant. */
+  readonly asked_at: Date
 }
 
 /** @param names of objects and nodes, as far as they are known */

@@ -37,14 +37,15 @@ export class WatchRepository {
     return row?.n ?? 0
   }
 
-  /** Adds it, or replaces filter and tier of the one that is there. */
+  /** Adds it, or replaces filter and tier of the one that is there, which is as good as asked for now. */
   async put(tx: Tx, row: WatchRecord): Promise<WatchRecord> {
     const [kept] = await tx.query<WatchRecord & { added: boolean }>(
-      `INSERT INTO objects.watches (source_id, watcher_id, events, tier, created_by, created_at)
-       VALUES ($1, $2, $3, $4, $5, $6)
-       ON CONFLICT (source_id, watcher_id) DO UPDATE SET events = excluded.events, tier = excluded.tier
+      `INSERT INTO objects.watches (source_id, watcher_id, events, tier, created_by, created_at, asked_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7)
+       ON CONFLICT (source_id, watcher_id) DO UPDATE
+          SET events = excluded.events, tier = excluded.tier, asked_at = greatest(watches.asked_at, excluded.asked_at)
        RETURNING *, xmax = 0 AS added`,
-      [row.source_id, row.watcher_id, row.events, row.tier, json(row.created_by), row.created_at],
+      [row.source_id, row.watcher_id, row.events, row.tier, json(row.created_by), row.created_at, row.asked_at],
     )
     const { added, ...watch } = kept as WatchRecord & { added: boolean }
     if (added) this.watched.addWatchers(tx, [row.source_id], 1)

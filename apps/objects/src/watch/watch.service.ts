@@ -12,7 +12,7 @@ import type { Party, WatchParties } from './watch.parties.js'
 import { toWatch, type WatchRecord } from './watch.record.js'
 import type { WatchPosition, WatchRepository } from './watch.repository.js'
 import type { WatchedRepository } from './watched.repository.js'
-import type { Watching } from './watching.js'
+import { itself, type Watching } from './watching.js'
 
 const list = contract['canvas.watches.list']
 const put = contract['canvas.watches.put']
@@ -49,13 +49,14 @@ export class WatchService {
    * event_not_declared, quota_exceeded, validation_failed (a node that would watch itself)
    */
   async put(ctx: Context, { watcher: by, source: of, events, tier }: InputOf<typeof put>): Promise<Watch> {
+    const asked = new Date(this.clock.now())
     const watcher = await this.parties.watcher(ctx, by)
     const source = await this.parties.source(ctx, of, watcher)
     requireAwake(watcher)
     if (watcher.kind === 'node' && watcher.id === source.id) throw itself()
     return this.writer.transact(ctx, async (within) => {
       const at = new Date(this.clock.now())
-      const rows = await this.watching.put(within, watcher, [{ source, events, tier }], at)
+      const rows = await this.watching.put(within, watcher, [{ source, events, tier, at: asked }], at)
       return (await this.#shown(within.tx, rows))[0] as Watch
     })
   }
@@ -107,4 +108,3 @@ const invalid = (pointer: string, message: string): SvcError =>
   new SvcError('validation_failed', undefined, { errors: [{ pointer, message }] })
 
 const unnamed = (): SvcError => invalid('/watcher', 'must be given, unless `source` is')
-const itself = (): SvcError => invalid('/source', 'must be another one: a node knows what it does itself')
