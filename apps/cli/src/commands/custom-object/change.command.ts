@@ -28,9 +28,10 @@ export const registerRotate = (object: Command, shell: Shell): void => {
     })
     if (json) return out.json(rotated)
     const { publish_token, signing_secret } = rotated
-    for (const line of options.signingSecret ? secretLines(ref, signing_secret) : tokenLines(ref, publish_token)) {
-      out.line(line)
-    }
+    const lines = options.signingSecret
+      ? secretLines(ref, signing_secret, options.overlap)
+      : tokenLines(ref, publish_token)
+    for (const line of lines) out.line(line)
   })
 }
 

@@ -104,6 +104,11 @@ describe('svc custom-object register', () => {
     expect((await run('register', 'build-server', '--url', url.url)).out).toMatch(lost)
     wire.says(json({ publish_token: null, signing_secret: null }))
     expect((await run('rotate', 'build-server', '--signing-secret')).out).toMatch(lost)
+    // the one that its consumer has would end with a rotation that says nothing of it
+    wire.says(json({ publish_token: null, signing_secret: null }))
+    expect((await run('rotate', 'build-server', '--signing-secret', '--overlap', '1d')).out).toContain(
+      'svc custom-object rotate build-server --signing-secret --overlap 1d gives it a new one.',
+    )
   })
 
   it.each([
