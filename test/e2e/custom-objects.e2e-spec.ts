@@ -103,7 +103,10 @@ describe('an event', () => {
   it('is acknowledged by the command only once it is written', async () => {
     const source = await publisher()
     const queue = await queueOf(source.id)
-    await client.customObjects.publishBatch(source.id, { events: Array.from({ length: 20 }, (_, id) => failed(id)) })
+    // more than a pipe holds: it must not be all written before `head` has left
+    const log = 'x'.repeat(10_000)
+    const events = Array.from({ length: 20 }, (_, id) => ({ event: 'build.failed', payload: { id, log } }))
+    await client.customObjects.publishBatch(source.id, { events })
     const receive = `"$0" custom-object receive ${queue.name} --ack --json | head -n 1`
     const { stdout } = await run('sh', ['-c', receive, join(process.cwd(), 'bin/svc')], {
       env: { ...daemon.env, SVC_BASE_URL: daemon.baseUrl },
@@ -111,6 +114,7 @@ describe('an event', () => {
     const got = numberIn(JSON.parse(stdout))
     const pending = (await client.customObjects.retrieve(queue.id)).receiver_state?.pending as number
     expect(got).toBe(0)
+    expect(pending).toBeGreaterThan(0)
     // the pipe itself holds some that `head` has taken and thrown away
     const [next] = await waiting(queue.name, 1)
     expect(numberIn(next as Delivery)).toBe(20 - pending)
