@@ -12,6 +12,8 @@ type Played = Pick<Node, 'id' | 'root_id' | 'parent_id' | 'status' | 'app_id'>
 /** Lifecycle as far as it says which node is whose, played at the wire. */
 export class PlayedNodes {
   readonly #nodes = new Map<string, Played>()
+  /** What happens once it has been said how a node is. */
+  afterwards: () => void = () => undefined
   #peer: TestPeer | undefined
 
   static async start(nats: string): Promise<PlayedNodes> {
@@ -19,7 +21,11 @@ export class PlayedNodes {
     played.#peer = await joinBus(nats, 'lifecycle', {
       operations: [retrieve],
       handlers: {
-        [retrieve.name]: (ctx: Context, input: unknown) => played.#seen(ctx, (input as { id: string }).id),
+        [retrieve.name]: (ctx: Context, input: unknown) => {
+          const node = played.#seen(ctx, (input as { id: string }).id)
+          played.afterwards()
+          return node
+        },
       } as never,
     })
     return played

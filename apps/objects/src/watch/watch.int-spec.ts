@@ -231,3 +231,20 @@ describe('listing watches', () => {
     expect(await codeOf(list({ after: 'x' }, ownerCall()))).toBe('validation_failed')
   })
 })
+
+// the last one, since it sets the clock ahead
+describe('a watch on a node', () => {
+  it('counts as asked for before it was seen how the node is: what happens to that one meanwhile happens to the watch', async () => {
+    const [board, node] = [await register({ receiver: queue }), nodes.node()]
+    const seen = objects.clock.now()
+    nodes.afterwards = () => objects.clock.advance(5000)
+    const { created_at } = await put(board.id, node)
+    nodes.afterwards = () => undefined
+    expect(Date.parse(created_at) - seen).toBeGreaterThanOrEqual(5000)
+    const [row] = await objects.database.query<{ asked_at: Date }>(
+      'SELECT asked_at FROM objects.watches WHERE source_id = $1',
+      [node],
+    )
+    expect((row?.asked_at.getTime() as number) - seen).toBeLessThan(5000)
+  })
+})
