@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common'
 import type { AttentionItem } from '#common/contract/canvas.schema.js'
 import { contract, type InputOf, type OutputOf } from '#common/contract/index.js'
+import { objectId } from '#common/contract/object.schema.js'
 import { CLOCK, type Clock } from '#common/kernel/clock.js'
 import type { Context } from '#common/kernel/context.js'
 import { cursorAfter, pageOf, readCursor } from '#common/kernel/database/cursor.js'
@@ -47,7 +48,7 @@ export class AttentionService {
     const entries: Entry[] = [
       ...rows.map((row) => ({ id: row.id, created_at: row.created_at, items: this.itemsOf(row) })),
       ...tickets.map((ticket) => ({ id: ticket.id, created_at: ticket.created_at, items: [ticketItem(ticket)] })),
-      ...concerns.map((one) => ({ id: one.ref, created_at: one.since, items: [scheduleItem(one)] })),
+      ...concerns.map((one) => ({ id: one.ref, created_at: one.since, items: [concernItem(one)] })),
     ].sort(newestFirst)
     const { data, ...page } = pageOf(entries, input.limit, (entry) => cursorAfter(entry.created_at, entry.id))
     return { items: data.flatMap(({ items }) => items), ...page }
@@ -79,6 +80,7 @@ export class AttentionService {
       node_id: row.id,
       request_id: null,
       cron_id: null,
+      object_id: null,
       node_name: row.name,
       node_kind: row.kind,
       status: row.status,
@@ -129,6 +131,7 @@ const ticketItem = (ticket: Ticket): AttentionItem => ({
   node_id: ticket.node_id,
   request_id: ticket.id,
   cron_id: null,
+  object_id: null,
   node_name: ticket.node_name,
   node_kind: ticket.node_kind,
   status: ticket.status,
@@ -139,11 +142,10 @@ const ticketItem = (ticket: Ticket): AttentionItem => ({
   remedy: `Answer it: svc human answer ${ticket.id}${silence(ticket)}`,
 })
 
-const scheduleItem = (concern: OpenConcern): AttentionItem => ({
-  type: 'schedule',
+const concernItem = (concern: OpenConcern): AttentionItem => ({
+  ...subjectOf(concern),
   node_id: concern.node_id,
   request_id: null,
-  cron_id: concern.ref,
   node_name: concern.node_name,
   node_kind: concern.node_kind,
   status: concern.status,
@@ -153,6 +155,11 @@ const scheduleItem = (concern: OpenConcern): AttentionItem => ({
   retry_at: null,
   remedy: concern.remedy,
 })
+
+const subjectOf = ({ ref }: OpenConcern): Pick<AttentionItem, 'type' | 'cron_id' | 'object_id'> =>
+  objectId.safeParse(ref).success
+    ? { type: 'object', cron_id: null, object_id: ref }
+    : { type: 'schedule', cron_id: ref, object_id: null }
 
 const silence = ({ deadline, has_default }: Ticket): string => {
   if (deadline === null) return ''

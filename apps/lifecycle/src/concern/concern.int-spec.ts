@@ -64,6 +64,7 @@ describe('a concern', () => {
         node_id: null,
         request_id: null,
         cron_id: ref,
+        object_id: null,
         node_name: null,
         node_kind: null,
         status: null,
@@ -76,6 +77,19 @@ describe('a concern', () => {
     ])
     expect(await set(ref, 2, null)).toEqual({ noted: true })
     expect(await refsOf()).not.toContain(ref)
+  })
+
+  it('says whether it is about a schedule or a custom object', async () => {
+    const [cron, object] = [newId('cron'), newId('obj')]
+    for (const ref of [cron, object]) await set(ref, 1)
+    const about = (await attention()).filter(({ cron_id, object_id }) =>
+      [cron_id, object_id].some((id) => id === cron || id === object),
+    )
+    expect(about.map(({ type, cron_id, object_id }) => [type, cron_id, object_id]).sort()).toEqual([
+      ['object', null, object],
+      ['schedule', cron, null],
+    ])
+    for (const ref of [cron, object]) await set(ref, 2, null)
   })
 
   it('is not changed by an older word, nor by the same one again', async () => {

@@ -3,6 +3,7 @@ import { nodeId, time } from './common.schema.js'
 import { cronId } from './cron.schema.js'
 import { humanRequestId } from './human.schema.js'
 import { faultKinds, nodeIntents, nodeStatuses } from './node.schema.js'
+import { objectId } from './object.schema.js'
 
 export const canvasLimits = {
   /** Entries of a page of the snapshot; all of them together stay below what one message carries. */
@@ -71,13 +72,14 @@ export const snapshot = z
   .meta({ id: 'CanvasSnapshot' })
 export type CanvasSnapshot = z.infer<typeof snapshot>
 
-export const attentionTypes = ['fault', 'hanging', 'ticket', 'schedule'] as const
+export const attentionTypes = ['fault', 'hanging', 'ticket', 'schedule', 'object'] as const
 export const attentionItem = z
   .object({
     type: z.enum(attentionTypes),
     node_id: nodeId.nullable().meta({ description: 'The node that it is about; null where no node asked or armed it' }),
     request_id: humanRequestId.nullable().meta({ description: 'Of a ticket: the request that is open' }),
     cron_id: cronId.nullable().meta({ description: 'Of a schedule that was paused since its work fails' }),
+    object_id: objectId.nullable().meta({ description: 'Of a custom object whose receiver was paused since it fails' }),
     node_name: z.string().nullable(),
     node_kind: z.string().nullable(),
     status: z.enum(nodeStatuses).nullable(),

@@ -116,7 +116,7 @@ export const workInternals = [
     summary: 'Something of another service needs a person, or does no more; an older version changes nothing',
     service: 'lifecycle',
     body: z.object({
-      ref: z.string().max(128).meta({ description: 'What it is about: the id of a schedule' }),
+      ref: z.string().max(128).meta({ description: 'What it is about: the id of a schedule or of a custom object' }),
       version: z.int().min(1),
       concern: z
         .object({

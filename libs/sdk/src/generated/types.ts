@@ -179,13 +179,15 @@ export interface AttentionCountsBody {
 }
 
 export interface AttentionItem {
-  type: 'fault' | 'hanging' | 'ticket' | 'schedule'
+  type: 'fault' | 'hanging' | 'ticket' | 'schedule' | 'object'
   /** The node that it is about; null where no node asked or armed it. */
   node_id: string | null
   /** Of a ticket: the request that is open. */
   request_id: string | null
   /** Of a schedule that was paused since its work fails. */
   cron_id: string | null
+  /** Of a custom object whose receiver was paused since it fails. */
+  object_id: string | null
   node_name: string | null
   node_kind: string | null
   status: 'active' | 'idle' | 'done' | 'dead' | 'canceled' | null

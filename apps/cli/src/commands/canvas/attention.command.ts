@@ -28,14 +28,10 @@ export const registerAttention = (canvas: Command, shell: Shell): void => {
 
 const itemText = (item: AttentionItem, out: Output): string => {
   const node = item.node_id === null ? [] : [`${brief(item.node_name ?? '')} (${item.node_id})`, item.status]
-  const armed = item.cron_id ? [item.cron_id] : []
+  const subject = item.cron_id ?? item.object_id
   return [
-    `${out.paint('red', item.fault ?? typeOf(item))}  ${[...armed, ...node, `for ${ago(item.since)}`].join(', ')}`,
+    `${out.paint('red', item.fault ?? item.type)}  ${[...(subject ? [subject] : []), ...node, `for ${ago(item.since)}`].join(', ')}`,
     `  ${brief(item.message, 200)}`,
     `  ${out.paint('dim', item.remedy)}`,
   ].join('\n')
 }
-
-/** A receiver that is paused comes the way that a schedule does. */
-const typeOf = ({ type, cron_id }: AttentionItem): string =>
-  type === 'schedule' && cron_id?.startsWith('obj_') ? 'object' : type

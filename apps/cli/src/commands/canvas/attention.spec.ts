@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { SvcCommand } from '../../../../../test/support/svc-command.js'
 import { json } from '../../../../../test/support/wire-server.js'
 
-const item = (ref: string) => ({
-  type: 'schedule',
+const item = (about: object) => ({
   node_id: null,
   request_id: null,
-  cron_id: ref,
+  cron_id: null,
+  object_id: null,
   node_name: null,
   node_kind: null,
   status: null,
@@ -15,6 +15,7 @@ const item = (ref: string) => ({
   fault: null,
   retry_at: null,
   remedy: 'See to it.',
+  ...about,
 })
 
 let svc: SvcCommand
@@ -26,7 +27,8 @@ afterAll(() => svc.stop())
 describe('svc canvas attention', () => {
   it('says of each whether it is a schedule or an object', async () => {
     const [cron, object] = ['cron_01jd0000000000000000000000', 'obj_01jd0000000000000000000000']
-    svc.wire.says(json({ items: [item(cron), item(object)], next_cursor: null, has_more: false }))
+    const items = [item({ type: 'schedule', cron_id: cron }), item({ type: 'object', object_id: object })]
+    svc.wire.says(json({ items, next_cursor: null, has_more: false }))
     const { out } = await svc.run(['canvas', 'attention'])
     expect(out).toMatch(new RegExp(`^schedule  ${cron}, for `, 'm'))
     expect(out).toMatch(new RegExp(`^object  ${object}, for `, 'm'))
