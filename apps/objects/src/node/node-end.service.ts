@@ -74,8 +74,8 @@ export class NodeEnds {
     return this.writer.transact(ctx, async ({ tx }) => {
       let moved = 0
       await this.inbox.once(tx, 'lifecycle', source_event, async () => {
-        await this.lock(tx, from, [from, to])
-        await this.requireSpread(tx, from)
+        // one by one they are brought to those who watch by then: the new one would be passed over, or come twice
+        await this.requireSpread(tx, [from, ...(await this.lock(tx, from, [from, to]))])
         this.heirs.note(tx, from, to)
         const heir = await this.heirs.lastOf(tx, to)
         if (heir !== to) await this.lock(tx, from, [heir])
@@ -95,15 +95,16 @@ export class NodeEnds {
   }
 
   /** @throws SvcError service_unavailable: whoever told of it does so again */
-  private async requireSpread(tx: Tx, nodeId: string): Promise<void> {
-    if (!(await this.watched.isSpreading(tx, nodeId))) return
-    const message = `Events of the node ${nodeId} are not with all who watch it yet.`
+  private async requireSpread(tx: Tx, ids: readonly string[]): Promise<void> {
+    const id = await this.watched.spreading(tx, ids)
+    if (id === undefined) return
+    const message = `Events of ${id} are not with all who watch it yet.`
     throw new SvcError('service_unavailable', message, { service: 'objects' })
   }
 
   /** The watches on a node. */
   private async endOn(tx: Tx, nodeId: string, by: Date): Promise<number> {
-    await this.requireSpread(tx, nodeId)
+    await this.requireSpread(tx, [nodeId])
     return this.watches.endOn(tx, nodeId, by)
   }
 
@@ -115,10 +116,15 @@ export class NodeEnds {
     return removed
   }
 
-  /** The nodes, for none of which a watch is made meanwhile, and all sources whose watchers change, before any other row. */
-  private async lock(tx: Tx, watcherId: string, nodes: readonly string[]): Promise<void> {
+  /**
+   * The nodes, for none of which a watch is made meanwhile, and all sources whose watchers change, before any other row.
+   *
+   * @returns what one of them watches
+   */
+  private async lock(tx: Tx, watcherId: string, nodes: readonly string[]): Promise<string[]> {
     this.watched.make(tx, nodes)
     const sources = await this.watches.sourcesOf(tx, watcherId)
     await this.watched.lock(tx, [...new Set([...sources, ...nodes])])
+    return sources
   }
 }

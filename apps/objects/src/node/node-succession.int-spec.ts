@@ -17,7 +17,7 @@ afterAll(async () => {
   await lifecycle.stop()
 })
 
-const { register, queue, watch, rows, watchesOf, watchers } = watchingOf(
+const { register, queue, watch, publish, rows, watchesOf, watchers, told, payloads } = watchingOf(
   () => lifecycle,
   () => objects,
 )
@@ -173,6 +173,23 @@ describe('a root that gives its place to another', () => {
       expect(await heard(id)).toEqual(['the old one', 'its last word', 'the new one'])
     }
     expect(await Promise.all([node.id, next.node.id].map(watchers))).toEqual([0, 70])
+  }, 60_000)
+
+  it('goes on watching what very many watch only when all of them have what is on its way, and is told once of that', async () => {
+    const [sensor, { node }] = [await register(), await resident()]
+    const boards = await Promise.all(Array.from({ length: 70 }, () => register(queue)))
+    for (const { id } of [...boards, node]) await watch(id, sensor.id)
+    const fanOut = objects.service.app.get(FanOut, { strict: false })
+    await fanOut.stop()
+    await publish(sensor.id, 'on its way')
+    const { node: next } = await recycle(node.id)
+    const at = new Date(objects.clock.now()).toISOString()
+    const early = { source_event: `early ${node.id}`, from: node.id, to: next.id, at }
+    await expect(objects.call('objects.node.succeeded', early)).rejects.toMatchObject({ code: 'service_unavailable' })
+    fanOut.start()
+    await waitFor(async () => (await watchesOf(next.id)).length === 1, { what: 'the watch to go over' })
+    await publish(sensor.id, 'later')
+    expect(payloads(await told(next.id, 2))).toEqual(['on its way', 'later'])
   }, 60_000)
 
   it('takes whoever asks to watch it meanwhile, or says so again, along', async () => {

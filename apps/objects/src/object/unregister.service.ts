@@ -72,7 +72,7 @@ export class UnregisterService {
 
   /** Those who watch it are named by their watches: these stay until each has what was published before. */
   async #leave(tx: Tx, id: string): Promise<void> {
-    if (await this.watched.isSpreading(tx, id)) return
+    if ((await this.watched.spreading(tx, [id])) !== undefined) return
     await this.watches.endOfSource(tx, id)
     this.watched.remove(tx, [id])
   }

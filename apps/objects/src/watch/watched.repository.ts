@@ -31,10 +31,13 @@ export class WatchedRepository {
     return new Map(rows.map((row) => [row.id, row]))
   }
 
-  /** Whether events of it are not with all who watch it yet. */
-  async isSpreading(reader: Reader, id: string): Promise<boolean> {
-    const rows = await reader.query('SELECT 1 FROM objects.fanouts WHERE source_id = $1 LIMIT 1', [id])
-    return rows.length > 0
+  /** One of these whose events are not with all who watch it yet. */
+  async spreading(reader: Reader, ids: readonly string[]): Promise<string | undefined> {
+    const [row] = await reader.query<{ source_id: string }>(
+      'SELECT source_id FROM objects.fanouts WHERE source_id = ANY ($1::text[]) LIMIT 1',
+      [ids],
+    )
+    return row?.source_id
   }
 
   /** Those of objects that were deleted while their events were on their way, and that are with all by now. */
