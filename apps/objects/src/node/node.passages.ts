@@ -2,7 +2,7 @@ import type { Tx } from '#common/kernel/database/tx.js'
 import type { LockedSource, PublicationRepository } from '../publish/publication.repository.js'
 import type { HeirRepository } from '../watch/heir.repository.js'
 import type { WatchedRepository } from '../watch/watched.repository.js'
-import type { NodeEvent } from './node.publications.js'
+import type { NodeEvent } from './node.event.js'
 import type { NodeWatchRepository } from './node-watch.repository.js'
 
 /** A root gives its place to another, at one place of the log. */

@@ -1,5 +1,3 @@
-import type { OutputOf } from '#common/contract/define.js'
-import type { contract } from '#common/contract/index.js'
 import type { Clock } from '#common/kernel/clock.js'
 import { systemContext } from '#common/kernel/context.js'
 import type { Tx } from '#common/kernel/database/tx.js'
@@ -9,9 +7,8 @@ import type { Expansion } from '../publish/expansion.js'
 import type { LockedSource, NewSourceEvent, PublicationRepository } from '../publish/publication.repository.js'
 import type { SpreadEvent, SpreadRepository } from '../publish/spread.repository.js'
 import type { FollowRepository } from './follow.repository.js'
+import type { NodeEvent } from './node.event.js'
 import { type NodePassages, passagesOf } from './node.passages.js'
-
-export type NodeEvent = OutputOf<(typeof contract)['lifecycle.canvas.readEvents']>['events'][number]
 
 /** `overtaken`: somebody else has moved the position. `held`: not now, until the fan-out is through with a source. */
 export type WriteOutcome = 'written' | 'overtaken' | 'held'
