@@ -20,8 +20,7 @@ const servers = {
 export default {
   // The longest that a test of any tier may take; Jest knows no such limit of one project.
   testTimeout: 120_000,
-  // On two cores the third keeps them busy: two workers wait for servers and processes a third of the time.
-  maxWorkers: Math.max(3, Math.floor(availableParallelism() / 2)),
+  maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
   testSequencer: '<rootDir>/test/support/sequencer.cjs',
   projects: [
     { ...tier, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,test,scripts}/**/*.spec.ts'] },

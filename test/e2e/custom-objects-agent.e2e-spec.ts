@@ -171,6 +171,8 @@ describe('an object that watches an agent', () => {
       ...{ prompt: 'wait for me', name: 'reporter', cwd: daemon.workDir, lifecycle: 'resident', scopes: ['svc:llm'] },
       ...{ engine: 'exec', exec: { argv: ['sh', '-c', 'read line; svc push "report 1"; echo report 2'] } },
     })
+    // what it does before it is watched is none of its reports
+    await client.nodes.waitForStatus(node.id, ['idle'])
     await registered('chat', '--queue', '--watch', `${node.id}=report.pushed,node.done,node.idle`)
     await client.nodes.message(node.id, { body: 'go\n' })
 
