@@ -164,7 +164,10 @@ export class Transport {
 /** The daemon sends nobody elsewhere. A browser tells no more of such an answer than that it was one. */
 const isRedirect = ({ type, status }: Response): boolean => type === 'opaqueredirect' || (status >= 300 && status < 400)
 
-/** An answer that nobody reads would hold its connection, and with it a process that has nothing else to do. */
+/**
+ * An answer that nobody reads would hold its connection, and with it a process that has nothing else to do. One that broke by
+ * itself holds nothing any more, and the caller is told of the answer, not of that.
+ */
 const letGo = async ({ body }: Response): Promise<void> => {
   await body?.cancel().catch(() => undefined)
 }

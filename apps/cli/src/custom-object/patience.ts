@@ -1,8 +1,8 @@
 import { isWorthRetrying, SvcError } from '#sdk/index.js'
+import { backoff } from '#sdk/transport.js'
 
 /** A wait that is worth a word, ms. */
 const long = 3000
-const longestDelay = 8000
 /** Tries of what is not waited out. */
 const tries = 3
 
@@ -13,8 +13,6 @@ const mayComeBack: ReadonlySet<SvcError['kind']> = new Set([
   'deadline',
   'timeout',
 ])
-
-const backoff = (failures: number): number => Math.random() * Math.min(longestDelay, 500 * 2 ** (failures - 1))
 
 /**
  * Sends one request after the other. A first failure ends it after a few tries; once the daemon has answered it is waited for,

@@ -37,7 +37,7 @@ export class WatchRepository {
     return row?.n ?? 0
   }
 
-  /** Adds it, or replaces filter and tier of the one that is there, which is as good as asked for now. */
+  /** Adds it, or replaces filter and tier of the one that is there, which counts as asked for at this moment. */
   async put(tx: Tx, row: WatchRecord): Promise<WatchRecord> {
     const [kept] = await tx.query<WatchRecord & { added: boolean }>(
       `INSERT INTO objects.watches (source_id, watcher_id, events, tier, created_by, created_at, asked_at)
